@@ -14,12 +14,12 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"postage/pbfast"
 	"postage/pbfast/internal/testmessages/edition2023"
 	"postage/pbfast/internal/testmessages/memory"
 	"postage/pbfast/internal/testmessages/memoryplain"
 	"postage/pbfast/internal/testmessages/proto2"
 	"postage/pbfast/internal/testmessages/proto3"
+	"postage/pbfast/runtime"
 )
 
 func sample() *proto3.TestAllTypesProto3 {
@@ -184,7 +184,7 @@ func TestUTF8(t *testing.T) {
 		if _, err := proto.Marshal(m); !errors.Is(err, proto.Error) {
 			t.Errorf("%v: proto.Marshal: %v", m, err)
 		}
-		if got, err := m.MarshalAppend([]byte("kept")); !errors.Is(err, pbfast.ErrUTF8) || string(got) != "kept" {
+		if got, err := m.MarshalAppend([]byte("kept")); !errors.Is(err, runtime.ErrUTF8) || string(got) != "kept" {
 			t.Errorf("%v: MarshalAppend: %q, %v", m, got, err)
 		}
 	}
@@ -217,22 +217,53 @@ func TestRequiredInOneof(t *testing.T) {
 	}
 }
 
-// A message may have grown since its size was computed: that is the caller's error, but must not
-// corrupt memory.
+// A message that has grown since its size was computed is encoded, and not beyond the buffer.
 func TestStaleSize(t *testing.T) {
-	m := &proto3.TestAllTypesProto3{OptionalString: "x"}
-	o := proto.MarshalOptions{UseCachedSize: true}
-	n := o.Size(m)
-	buf := make([]byte, 0, n+100)
-	m.OptionalString = strings.Repeat("y", 50)
-	func() {
-		defer func() { _ = recover() }() // protobuf says that panics are to be expected
-		_, _ = o.MarshalAppend(buf[:0:n], m)
-	}()
-	for _, b := range buf[n : n+100] {
-		if b != 0 {
-			t.Fatal("written beyond the buffer")
+	long := strings.Repeat("y", 50)
+	for name, grow := range map[string]func(*proto3.TestAllTypesProto3){
+		"text":           func(m *proto3.TestAllTypesProto3) { m.OptionalString = long },
+		"nested text":    func(m *proto3.TestAllTypesProto3) { m.RecursiveMessage.OptionalString = long },
+		"bytes":          func(m *proto3.TestAllTypesProto3) { m.OptionalBytes = []byte(long) },
+		"unknown fields": func(m *proto3.TestAllTypesProto3) { m.ProtoReflect().SetUnknown([]byte("\x92\x75\x03abc")) },
+	} {
+		m := &proto3.TestAllTypesProto3{OptionalString: "x", RecursiveMessage: &proto3.TestAllTypesProto3{}}
+		o := proto.MarshalOptions{UseCachedSize: true}
+		n := o.Size(m)
+		buf := make([]byte, 0, n+100)
+		grow(m)
+		data, err := o.MarshalAppend(buf[:0:n], m)
+		if back := new(proto3.TestAllTypesProto3); err != nil || proto.Unmarshal(data, back) != nil || !proto.Equal(m, back) {
+			t.Errorf("%s: encoded to %x, %v", name, data, err)
 		}
+		if !bytes.Equal(buf[n:n+100], make([]byte, 100)) {
+			t.Errorf("%s: written beyond the buffer", name)
+		}
+	}
+}
+
+// What cannot be kept, because there is no message to hold it, is an error.
+func TestMergeIntoNil(t *testing.T) {
+	data := []byte("\n\x01a")
+	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(data, (*memory.Part)(nil)); !errors.Is(err, proto.Error) {
+		t.Errorf("proto.Unmarshal: %v", err)
+	}
+	if err := (*memory.Part)(nil).UnmarshalVT(data); !errors.Is(err, proto.Error) {
+		t.Errorf("UnmarshalVT: %v", err)
+	}
+}
+
+// Memory is allocated for the message alone, not for a next one.
+func TestMarshalAllocatesItsSize(t *testing.T) {
+	m := &proto3.TestAllTypesProto3{OptionalString: "abcdef"}
+	total, _ := allocated(func() {
+		for range 1000 {
+			if _, err := m.MarshalAppend(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if total > 16*1000 {
+		t.Errorf("%d bytes are allocated for a message of 8", total/1000)
 	}
 }
 

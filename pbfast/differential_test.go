@@ -9,14 +9,11 @@ import (
 
 	"postage/pbfast"
 	"postage/pbfast/internal/testmessages/edition2023"
-	"postage/pbfast/internal/testmessages/edition2023opaque"
 	"postage/pbfast/internal/testmessages/memory"
 	"postage/pbfast/internal/testmessages/proto2"
 	"postage/pbfast/internal/testmessages/proto2editions"
-	"postage/pbfast/internal/testmessages/proto2opaque"
 	"postage/pbfast/internal/testmessages/proto3"
 	"postage/pbfast/internal/testmessages/proto3editions"
-	"postage/pbfast/internal/testmessages/proto3opaque"
 )
 
 var subjects = []message{
@@ -25,11 +22,7 @@ var subjects = []message{
 	(*edition2023.TestAllTypesEdition2023)(nil),
 	(*proto2editions.TestAllTypesProto2)(nil),
 	(*proto3editions.TestAllTypesProto3)(nil),
-	(*edition2023opaque.TestAllTypesEdition2023)(nil),
-	(*proto2opaque.TestAllTypesProto2)(nil),
-	(*proto3opaque.TestAllTypesProto3)(nil),
 	(*proto2.TestAllRequiredTypesProto2)(nil),
-	(*proto2opaque.TestAllRequiredTypesProto2)(nil),
 	(*proto2.ForeignMessageProto2)(nil),
 	(*proto3.NullHypothesisProto3)(nil),
 	(*memory.Tree)(nil),

@@ -11,7 +11,7 @@
 //		t.Error(err)
 //	}
 //
-// The generated code is in the messages' package. It also gives each message methods:
+// With the plug-in's parameter methods=true, each message also has methods:
 //
 //	SizeOf() int                               the length of its encoding
 //	MarshalAppend([]byte) ([]byte, error)      appends its encoding
@@ -21,12 +21,11 @@
 //	UnmarshalReuse([]byte) error               the same, into memory that the message holds already
 //
 // MarshalAppend may write over all of the capacity of the slice that it is given, beyond what it
-// appends too. UnmarshalReuse is there with the plug-in's parameter reuse. It overwrites what the
-// message holds, so no part of that may be in use elsewhere, nor be in the message twice. With
-// names=vt there are vtprotobuf's methods too: MarshalVT and its like do not look for required
-// fields, MarshalToSizedBufferVT writes to the end of the buffer, UnmarshalVT merges, and
-// UnmarshalVTUnsafe leaves strings and bytes as parts of the input. All parameters are in
-// docs/pbfast.md.
+// appends too. UnmarshalReuse is there with the parameter reuse. It overwrites what the message
+// holds, so no part of that may be in use elsewhere, nor be in the message twice. With names=vt there
+// are vtprotobuf's methods: MarshalVT and its like do not look for required fields,
+// MarshalToSizedBufferVT writes to the end of the buffer, UnmarshalVT merges, and UnmarshalVTUnsafe
+// leaves strings and bytes as parts of the input. All parameters are in docs/pbfast.md.
 package pbfast
 
 import (
@@ -35,18 +34,12 @@ import (
 	"postage/pbfast/runtime"
 )
 
-// Errors of encoding and decoding. All are [proto.Error].
-var (
-	// ErrMalformed is the error of input that is not in the wire format.
-	ErrMalformed = runtime.ErrMalformed
-	// ErrUTF8 is the error of text that is not UTF-8.
-	ErrUTF8 = runtime.ErrUTF8
-	// ErrDepth is the error of messages nested deeper than the limit.
-	ErrDepth = runtime.ErrDepth
-)
-
 // HookError is nil if proto.Marshal, proto.Unmarshal and proto.Size run generated code for messages
 // of m's type. Otherwise it says why they run protobuf-go's own: nothing was generated for it, or
 // this release of protobuf-go is not supported. Then nothing else tells: the program works, at
 // protobuf-go's speed.
 func HookError(m proto.Message) error { return runtime.HookError(m) }
+
+// UnmarshalAlias is [proto.Unmarshal], except that strings and bytes of a hooked message are parts of
+// data, which must not be changed afterwards.
+func UnmarshalAlias(data []byte, m proto.Message) error { return runtime.UnmarshalAlias(data, m) }

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/runtime/protoiface"
 
-	"postage/pbfast"
 	"postage/pbfast/internal/testmessages/memory"
 	"postage/pbfast/internal/testmessages/memoryplain"
 	"postage/pbfast/internal/testmessages/proto3"
@@ -127,7 +126,7 @@ func TestDepthOfNestedExtensions(t *testing.T) {
 			if err := decode(within, new(memory.M)); err != nil {
 				t.Errorf("%s, %s: 4,999 levels: %v", name, way, err)
 			}
-			if err := decode(beyond, new(memory.M)); !errors.Is(err, pbfast.ErrDepth) {
+			if err := decode(beyond, new(memory.M)); !errors.Is(err, fast.ErrDepth) {
 				t.Errorf("%s, %s: 10,001 levels: error %v, want that of too deep nesting", name, way, err)
 			}
 		}
@@ -135,7 +134,7 @@ func TestDepthOfNestedExtensions(t *testing.T) {
 		if err := o.Unmarshal(nested(3, c.tag, c.group), new(memory.M)); err != nil {
 			t.Errorf("%s: 3 levels of 8: %v", name, err)
 		}
-		if err := o.Unmarshal(nested(8, c.tag, c.group), new(memory.M)); !errors.Is(err, pbfast.ErrDepth) {
+		if err := o.Unmarshal(nested(8, c.tag, c.group), new(memory.M)); !errors.Is(err, fast.ErrDepth) {
 			t.Errorf("%s: 8 levels of 8: error %v", name, err)
 		}
 	}
@@ -326,5 +325,23 @@ func TestMemoryPerInputByte(t *testing.T) {
 			t.Errorf("%s: %.0f bytes are allocated for each byte of input", name, ratio)
 		}
 		runtime.KeepAlive(m)
+	}
+}
+
+// A map has the room that its entries take, and not for each time that one is written over.
+func TestMemoryOfOneKey(t *testing.T) {
+	const times = 1 << 21
+	entry := protowire.AppendBytes(protowire.AppendTag(nil, 69, protowire.BytesType), nil)
+	data := bytes.Repeat(entry, times)
+	m := new(proto3.TestAllTypesProto3)
+	total, live := allocated(func() {
+		if err := proto.Unmarshal(data, m); err != nil {
+			t.Fatal(err)
+		}
+	})
+	runtime.KeepAlive(m)
+	t.Logf("%d bytes allocated, %d live", total, live)
+	if total > 1<<20 || len(m.MapStringString) != 1 {
+		t.Errorf("%d bytes of input: %d bytes are allocated for %d entries", len(data), total, len(m.MapStringString))
 	}
 }

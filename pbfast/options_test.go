@@ -2,7 +2,6 @@ package pbfast_test
 
 import (
 	"bytes"
-	"fmt"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -13,8 +12,7 @@ import (
 // Parameters by field or message apply to its strings and bytes, and to no others.
 func TestTextOptions(t *testing.T) {
 	m := &options.Mixed{
-		Usual: "usual", Own: "owned", Alias: "alias", AliasBytes: []byte("bytes"), OwnList: []string{"list", "of two"},
-		OwnMap: map[string][]byte{"key": []byte("value")}, Kept: &options.Kept{Usual: "kept"},
+		Usual: "usual", Alias: "alias", AliasBytes: []byte("bytes"), Kept: &options.Kept{Usual: "kept"},
 	}
 	data, err := proto.Marshal(m)
 	if err != nil {
@@ -40,18 +38,6 @@ func TestTextOptions(t *testing.T) {
 		if moved := got.Usual != m.Usual; moved != c.allMove || moved == (got.Kept.Usual == m.Kept.Usual) {
 			t.Errorf("%s: after the input is changed, usual is %q and %q", name, got.Usual, got.Kept.Usual)
 		}
-		if got.Own != m.Own || fmt.Sprint(got.OwnList, got.OwnMap) != fmt.Sprint(m.OwnList, m.OwnMap) {
-			t.Errorf("%s: after the input is changed, what is owned is %q, %q, %q", name, got.Own, got.OwnList, got.OwnMap)
-		}
-	}
-
-	owner, input := new(options.Owner), []byte("\n\x01a\x12\x01b\x1a\x01c")
-	if err := owner.UnmarshalAlias(input); err != nil {
-		t.Fatal(err)
-	}
-	clear(input)
-	if owner.First+string(owner.Second)+owner.Third != "abc" {
-		t.Errorf("what a message owns changes with the input: %v", owner)
 	}
 }
 

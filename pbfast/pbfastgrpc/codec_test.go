@@ -9,6 +9,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
@@ -77,6 +79,29 @@ func (p *spoiling) Put(b *[]byte) {
 	}
 	p.spoilt.Add(1)
 	p.BufferPool.Put(b)
+}
+
+// An oldCodec is one of gRPC's version 1, such as vtprotobuf's. While it is registered, gRPC has no
+// codec of version 2.
+type oldCodec struct{}
+
+func (oldCodec) Name() string                       { return grpcproto.Name }
+func (oldCodec) Marshal(v any) ([]byte, error)      { return proto.Marshal(v.(proto.Message)) }
+func (oldCodec) Unmarshal(data []byte, v any) error { return proto.Unmarshal(data, v.(proto.Message)) }
+
+func TestBesideAnOldCodec(t *testing.T) {
+	own := encoding.GetCodecV2(grpcproto.Name)
+	encoding.RegisterCodec(oldCodec{})
+	defer encoding.RegisterCodecV2(own)
+	fresh := func() *proto3.TestAllTypesProto3 { return new(proto3.TestAllTypesProto3) }
+	conn := serve(t, fresh, []grpc.ServerOption{grpc.ForceServerCodecV2(Codec())}, grpc.ForceCodecV2(Codec()))
+	echo(t, conn, &proto3.TestAllTypesProto3{OptionalString: "x"}, fresh())
+	if _, err := Codec().Marshal("no message"); err == nil {
+		t.Error("text is encoded")
+	}
+	if Codec().Unmarshal(nil, "no message") == nil {
+		t.Error("text is decoded into")
+	}
 }
 
 // Small messages and ones of many frames come back as they were sent, and stay as they are after

@@ -17,6 +17,13 @@ type Decoder struct {
 	in   *protoiface.UnmarshalInput // the call, if it came through proto.Unmarshal
 	mode Mode
 	err  error // for the index failed
+
+	partial bool // what others decoded may lack required fields
+
+	// Where a group ended, with the tag and the depth of its message: for the index groupEnded.
+	end      int
+	endTag   uint64
+	endDepth int
 }
 
 // Indexes that say why input is refused.
@@ -25,6 +32,7 @@ const (
 	badText
 	tooDeep
 	failed
+	groupEnded
 )
 
 // A Mode says whose memory the parts of a decoded message are in.
@@ -40,6 +48,8 @@ const (
 	// same of the parameter share.
 	Alias
 	Share
+	// Extended says that only extensions can lack required fields.
+	Extended
 	// Copied says that the input is copied whole before it is decoded.
 	Copied
 )
@@ -87,10 +97,33 @@ func (d *Decoder) Part(p []byte, i, depth int) (*Decoder, []byte, int, int) {
 	return d, p[:end:end], i, depth - 1
 }
 
-var owning, aliasing = Decoder{mode: Own}, Decoder{}
+// Group is Part for a group, which begins at p[i].
+func (d *Decoder) Group(p []byte, i, depth int) (*Decoder, []byte, int, int) {
+	if depth <= 0 {
+		return d, nil, tooDeep, 0
+	}
+	return d, p, i, depth - 1
+}
 
-// Owning returns the decoder for fields with the parameter own: it copies strings and bytes.
-func Owning() *Decoder { return &owning }
+// EndGroup notes that a message found the tag of a group's end before p[i].
+func (d *Decoder) EndGroup(i int, tag uint64, depth int) int {
+	d.end, d.endTag, d.endDepth = i, tag, depth
+	return groupEnded
+}
+
+// GroupEnd returns the index after a group, whose decoding ended at i. tag is that of its end, and
+// depth the argument of Group. An end that another message found is not the group's.
+func (d *Decoder) GroupEnd(i int, tag uint64, depth int) int {
+	switch {
+	case i == groupEnded && d.endTag == tag && d.endDepth == depth-1:
+		return d.end
+	case i >= 0:
+		return malformed
+	}
+	return i
+}
+
+var owning, aliasing = Decoder{mode: Own}, Decoder{}
 
 // Aliasing returns the decoder for strings and bytes of fields for which Alias or Share was asked.
 func (d *Decoder) Aliasing(asked Mode) *Decoder {
@@ -173,6 +206,10 @@ func Skip(p []byte, i int, tag uint64) int {
 	}
 	return i + n
 }
+
+// MapRoom is the number of entries to make room for in a new map. Input may write one entry over
+// and over, so a map has room for a few at first, and grows with those that it holds.
+func MapRoom(p []byte, i int, tag uint16) int { return min(Run(p, i, tag), 256) }
 
 // Run counts how often a field is repeated without another field between: the number of elements to
 // make room for. The first has its length at p[i]; those that follow have their tag before. Tags

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+	"unsafe"
 
 	"google.golang.org/protobuf/runtime/protoiface"
 )
@@ -24,18 +25,19 @@ type Encoder struct {
 	// Flags are those of the call.
 	Flags protoiface.MarshalInputFlags
 
-	buf   []byte // all of it, to its capacity
-	start int    // where the message is to begin: before it is the caller's
-	root  sizer  // until the size has been asked for
+	buf   []byte                   // all of it, to its capacity
+	start int                      // where the message is to begin: before it is the caller's
+	root  unsafe.Pointer           // the message
+	size  func(unsafe.Pointer) int // of the message, until it has been asked for
 	err   error
 }
 
-// A sizer knows the length of its encoding in bytes.
-type sizer interface{ SizeOf() int }
-
-// Start returns the arguments with which a message is encoded that is to be appended to b.
-func (e *Encoder) Start(b []byte, root sizer) (*Encoder, []byte, int, uint64) {
-	e.buf, e.start, e.root = b[:cap(b)], len(b), root
+// Start returns the arguments with which m, a pointer, is encoded that is to be appended to b. The
+// function for its size is kept apart from m: one that holds m would have to be allocated.
+func Start[M any](e *Encoder, b []byte, m M, size func(M) int) (*Encoder, []byte, int, uint64) {
+	e.buf, e.start = b[:cap(b)], len(b)
+	e.root = *(*unsafe.Pointer)(unsafe.Pointer(&m))
+	e.size = *(*func(unsafe.Pointer) int)(unsafe.Pointer(&size))
 	i := min(cap(b)-len(b), smallBytes)
 	return e, e.buf[e.start : e.start+i : e.start+i], i, 0
 }
@@ -45,14 +47,6 @@ func (e *Encoder) StartSized(b []byte, size int) (*Encoder, []byte, int, uint64)
 	b = slices.Grow(b, size)
 	e.buf, e.start = b[:cap(b)], len(b)
 	return e, e.buf[e.start : e.start+size : e.start+size], size, 0
-}
-
-// startCached is StartSized if the size is in cache, else Start.
-func (e *Encoder) startCached(b []byte, root sizer, cache *int32) (*Encoder, []byte, int, uint64) {
-	if size, ok := cachedSize(cache, e.Flags); ok {
-		return e.StartSized(b, size)
-	}
-	return e.Start(b, root)
 }
 
 // cachedSize returns the size in a message's cache, if the flags allow its use. As in protobuf-go,
@@ -101,11 +95,11 @@ func (e *Encoder) Room(w []byte, i, need int) ([]byte, int) {
 
 // grow makes room for the rest of the message.
 func (e *Encoder) grow(w []byte, i int) ([]byte, int) {
-	if e.root == nil {
+	if e.size == nil {
 		return w, i
 	}
-	size := e.root.SizeOf()
-	e.root = nil
+	size := e.size(e.root)
+	e.size = nil
 	return e.widen(w, i, max(size, len(w)-i))
 }
 
@@ -113,8 +107,11 @@ func (e *Encoder) grow(w []byte, i int) ([]byte, int) {
 func (e *Encoder) widen(w []byte, i, size int) ([]byte, int) {
 	written := w[i:]
 	if e.start+size > len(e.buf) {
-		// The room beyond is for the next message of about this size, into the same buffer.
-		buf := make([]byte, e.start+size+size/8+64)
+		room := size
+		if len(e.buf) > 0 { // a kept buffer: the next message may be a little longer
+			room += size/8 + 64
+		}
+		buf := make([]byte, e.start+room)
 		copy(buf, e.buf[:e.start])
 		e.buf = buf
 	}

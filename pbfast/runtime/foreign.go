@@ -1,11 +1,16 @@
 package runtime
 
 import (
+	"errors"
+	"runtime"
+	"strings"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/runtime/protoiface"
+	"google.golang.org/protobuf/runtime/protoimpl"
 )
 
 // What is here leaves to protobuf-go what no code was generated for.
@@ -17,28 +22,61 @@ func (d *Decoder) flags() protoiface.UnmarshalInputFlags {
 	return d.in.Flags
 }
 
-// Fallback has protobuf-go decode one field of m: a group or an extension. depth is how much deeper
-// messages in m may be nested. The field is not copied: it may hold others that come here, and so
-// on, and copies of what is left at each level would take memory of the length's square.
+// Fallback has protobuf-go decode one field of m: an extension in a group, or a group of another
+// package. depth is how much deeper messages in m may be nested.
 func (d *Decoder) Fallback(p []byte, i int, tag uint64, m proto.Message, depth int) int {
 	j := fieldEnd(p, i, tag)
 	if j < 0 {
 		return j
 	}
+	return d.fallback(p[tagBegin(p, i, tag):j:j], j, m, depth)
+}
+
+// Rest has protobuf-go decode an extension of m, and all that follows it: extensions are first where
+// protobuf-go has encoded them, and last where others have.
+func (d *Decoder) Rest(p []byte, i int, tag uint64, m proto.Message, depth int) int {
+	if i < 0 {
+		return i
+	}
+	return d.fallback(p[tagBegin(p, i, tag):], len(p), m, depth)
+}
+
+// fallback returns end. The fields are not copied: they may hold others that come here, and so on,
+// and copies of what is left at each level would take memory of the length's square.
+func (d *Decoder) fallback(fields []byte, end int, m proto.Message, depth int) int {
 	var in protoiface.UnmarshalInput
 	if d.in != nil {
 		in = *d.in
 	}
 	in.Message = m.ProtoReflect()
-	in.Buf = p[tagBegin(p, i, tag):j:j]
+	in.Buf = fields
 	in.Flags &^= protoiface.UnmarshalAliasBuffer
 	in.Depth = depth + 1
-	in.Resolver = withDepth(in.Resolver, depth)
-	if _, err := Original(in.Message).Unmarshal(in); err != nil {
+	in.Resolver = withDepth(d.resolver(), depth)
+	out, err := Original(in.Message).Unmarshal(in)
+	if err != nil {
 		d.err = err
 		return failed
 	}
-	return j
+	d.partial = d.partial || out.Flags&protoiface.UnmarshalInitialized == 0
+	return end
+}
+
+// UnmarshalAlias is proto.Unmarshal, but the strings and bytes of a hooked message are parts of data.
+func UnmarshalAlias(data []byte, m proto.Message) error {
+	r := m.ProtoReflect()
+	if _, ok := originals.Load(r.ProtoMethods()); !ok {
+		return proto.Unmarshal(data, m)
+	}
+	proto.Reset(m)
+	out, err := r.ProtoMethods().Unmarshal(protoiface.UnmarshalInput{
+		Message: r, Buf: data, Resolver: protoregistry.GlobalTypes,
+		Flags: protoiface.UnmarshalAliasBuffer, Depth: protowire.DefaultRecursionLimit,
+	})
+	if err == nil && out.Flags&protoiface.UnmarshalInitialized == 0 {
+		err = proto.CheckInitialized(m)
+	}
+	return err
 }
 
 // fieldEnd is Skip for what protobuf-go decodes next. It does not look at the numbers at which
@@ -83,11 +121,8 @@ type deepResolver struct {
 }
 
 func withDepth(r resolver, depth int) resolver {
-	switch outer, ok := r.(*deepResolver); {
-	case ok:
+	if outer, ok := r.(*deepResolver); ok {
 		r = outer.resolver
-	case r == nil:
-		r = protoregistry.GlobalTypes
 	}
 	return &deepResolver{r, depth}
 }
@@ -114,10 +149,7 @@ func tagBegin(p []byte, i int, tag uint64) int {
 
 // Foreign decodes a message whose code another generator made, into m or into a new one. depth is
 // how much deeper the message around it may be nested.
-func Foreign[T any, M interface {
-	*T
-	proto.Message
-}](d *Decoder, p []byte, i, depth int, m M) (M, int) {
+func Foreign[T any](d *Decoder, p []byte, i, depth int, m *T) (*T, int) {
 	if m == nil {
 		m = new(T)
 	}
@@ -126,34 +158,44 @@ func Foreign[T any, M interface {
 
 // DeepForeign is Foreign for a message that can hold extensions: one of them may be the message
 // around it, and so on. protobuf-go decodes nothing lazily with a resolver that is not its own.
-func DeepForeign[T any, M interface {
-	*T
-	proto.Message
-}](d *Decoder, p []byte, i, depth int, m M) (M, int) {
+func DeepForeign[T any](d *Decoder, p []byte, i, depth int, m *T) (*T, int) {
 	if m == nil {
 		m = new(T)
 	}
+	d.partial = true
 	r := d.resolver()
-	if !Hooked(m) {
+	if !Hooked(reflected(m)) {
 		r = withDepth(r, depth-1)
 	}
 	return m, d.foreign(p, i, depth, m, r)
 }
 
+// reflected is m, or a wrapper of it if its code was generated before there was reflection, as
+// gogo/protobuf does still.
+func reflected(m any) proto.Message {
+	if v, ok := m.(proto.Message); ok {
+		return v
+	}
+	return protoimpl.X.ProtoMessageV2Of(m)
+}
+
 func (d *Decoder) resolver() resolver {
-	if d.in == nil {
-		return nil
+	if d.in == nil || d.in.Resolver == nil {
+		return protoregistry.GlobalTypes
 	}
 	return d.in.Resolver
 }
 
-func (d *Decoder) foreign(p []byte, i, depth int, m proto.Message, r resolver) int {
+func (d *Decoder) foreign(p []byte, i, depth int, m any, r resolver) int {
 	v, i := chunk(p, i)
 	if i < 0 {
 		return i
 	}
 	if depth <= 0 {
 		return tooDeep
+	}
+	if readKnown(m, v) {
+		return i
 	}
 	o := proto.UnmarshalOptions{
 		Merge:          true,
@@ -163,7 +205,7 @@ func (d *Decoder) foreign(p []byte, i, depth int, m proto.Message, r resolver) i
 		RecursionLimit: depth,
 		Resolver:       r,
 	}
-	if err := o.Unmarshal(v, m); err != nil {
+	if err := o.Unmarshal(v, reflected(m)); err != nil {
 		d.err = err
 		return failed
 	}
@@ -173,7 +215,11 @@ func (d *Decoder) foreign(p []byte, i, depth int, m proto.Message, r resolver) i
 // Fallback writes m with protobuf-go: generated code leaves messages that have extensions to it.
 func (e *Encoder) Fallback(w []byte, i int, m proto.Message) ([]byte, int) {
 	r := m.ProtoReflect()
-	methods := Original(r)
+	return e.original(w, i, r, Original(r))
+}
+
+// original writes a message by methods of a table.
+func (e *Encoder) original(w []byte, i int, r protoreflect.Message, methods *protoiface.Methods) ([]byte, int) {
 	// With MarshalUseCachedSize the size is that which the caller's call of Size left in r: asked
 	// for anew at each level, a deep message would take time of its depth's square.
 	size := methods.Size(protoiface.SizeInput{Message: r, Flags: e.Flags}).Size
@@ -186,17 +232,35 @@ func (e *Encoder) Fallback(w []byte, i int, m proto.Message) ([]byte, int) {
 	return e.take(w, i, size, out.Buf, err)
 }
 
-// Foreign writes m, whose code another generator made, by proto.MarshalAppend, with its length and
-// tag before.
-func (e *Encoder) Foreign(w []byte, i int, m proto.Message, tag uint64) ([]byte, int) {
-	o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic(), UseCachedSize: e.Flags&protoiface.MarshalUseCachedSize != 0}
-	size := o.Size(m)
-	w, i = e.room(w, i, size)
-	o.UseCachedSize = true
-	out, err := o.MarshalAppend(w[i-size:i-size:i], m)
+// Foreign writes m, whose code another generator made, with its length and tag before.
+func (e *Encoder) Foreign(w []byte, i int, m any, tag uint64) ([]byte, int) {
+	if k, ok := knownOf(m); ok {
+		return e.putKnown(w, i, k, tag)
+	}
 	end := len(w) - i
-	w, i = e.take(w, i, size, out, err)
+	r := reflected(m).ProtoReflect()
+	if methods := r.ProtoMethods(); methods != nil && methods.Size != nil {
+		w, i = e.original(w, i, r, methods)
+		return e.Length(w, i, end, tag)
+	}
+	o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic()}
+	out, err := o.Marshal(r.Interface())
+	w, i = e.take(w, i, 0, out, err)
 	return e.Length(w, i, end, tag)
+}
+
+// outgrown answers a panic of generated code that wrote beyond its buffer, because the message was
+// changed after its size was computed. protobuf-go then encodes it, or returns an error.
+func outgrown(panicked any, in protoiface.MarshalInput, cache *int32, size int) (protoiface.MarshalOutput, error) {
+	if e, ok := panicked.(runtime.Error); !ok || !strings.Contains(e.Error(), "out of range") {
+		panic(panicked)
+	}
+	if before, ok := cachedSize(cache, in.Flags); ok && before == size {
+		return protoiface.MarshalOutput{Buf: in.Buf}, failure{errors.New("size mismatch: the message was changed while it was encoded")}
+	}
+	methods := Original(in.Message)
+	methods.Size(protoiface.SizeInput{Message: in.Message, Flags: in.Flags &^ protoiface.MarshalUseCachedSize})
+	return methods.Marshal(in)
 }
 
 // take makes sure that out is at w[i-size:i].
@@ -213,7 +277,12 @@ func (e *Encoder) take(w []byte, i, size int, out []byte, err error) ([]byte, in
 }
 
 // ForeignSize is the size of what Foreign writes.
-func ForeignSize(m proto.Message) int { return proto.Size(m) }
+func ForeignSize(m any) int {
+	if k, ok := knownOf(m); ok {
+		return k.size()
+	}
+	return proto.Size(reflected(m))
+}
 
 // FallbackSize is the size of what Fallback writes.
 func FallbackSize(m proto.Message) int {

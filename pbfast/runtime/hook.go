@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/runtime/protoiface"
+	"google.golang.org/protobuf/runtime/protoimpl"
 )
 
 // originals holds what a message's table had before Hook, by the table's address.
@@ -24,16 +25,10 @@ func Original(m protoreflect.Message) *protoiface.Methods {
 	return table
 }
 
-// A message is what is hooked.
-type message interface {
-	proto.Message
-	sizer
-}
-
 // Hook makes proto.Marshal, proto.Unmarshal and proto.Size of messages M use generated functions.
 // Generated code calls it from init functions. bounded is nil, or encodes the message without the
 // rest; whole says that no field can be required.
-func Hook[M message](mode Mode, whole bool, bounded func(M, []byte) []byte,
+func Hook[M proto.Message](mode Mode, whole bool, bounded func(M, []byte) []byte, size func(M) int,
 	encode func(M, *Encoder, []byte, int, uint64) ([]byte, int),
 	decode func(M, *Decoder, []byte, int, int) (M, int)) error {
 	var m M
@@ -41,11 +36,15 @@ func Hook[M message](mode Mode, whole bool, bounded func(M, []byte) []byte,
 	if !ok || field.Type.Kind() != reflect.Int32 {
 		return refuse(m, fmt.Errorf("%s has no sizeCache", m.ProtoReflect().Descriptor().FullName()))
 	}
-	return HookMethods(m, methods(stateOf(m), field.Offset, mode, whole, bounded, encode, decode))
+	fast := methods(stateOf(m), field.Offset, mode, whole, bounded, size, encode, decode)
+	if extensions, ok := reflect.TypeFor[M]().Elem().FieldByName("extensionFields"); ok {
+		leaveExtended[M](fast, stateOf(m), extensions.Offset)
+	}
+	return HookMethods(m, fast)
 }
 
 // methods are the generated functions as those of a table.
-func methods[M message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whole bool, bounded func(M, []byte) []byte,
+func methods[M proto.Message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whole bool, bounded func(M, []byte) []byte, size func(M) int,
 	encode func(M, *Encoder, []byte, int, uint64) ([]byte, int),
 	decode func(M, *Decoder, []byte, int, int) (M, int)) *protoiface.Methods {
 	lazy := sync.OnceValue(func() bool {
@@ -64,7 +63,7 @@ func methods[M message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whol
 				return Original(in.Message).Size(in)
 			}
 			if !ok {
-				n = m.SizeOf()
+				n = size(m)
 				cacheSize(cache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
@@ -72,20 +71,39 @@ func methods[M message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whol
 		Marshal: func(in protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) {
 			m := messageOf[M](in.Message, state)
 			e := Encoder{Flags: in.Flags}
-			_, w, i, tag := e.startCached(in.Buf, m, cacheOf(m, sizeCache))
-			w, i = encode(m, (*Encoder)(noescape(unsafe.Pointer(&e))), w, i, tag)
+			defer func() {
+				if p := recover(); p != nil {
+					out, err = outgrown(p, in, cacheOf(m, sizeCache), size(m))
+				}
+			}()
+			var w []byte
+			var i int
+			if n, ok := cachedSize(cacheOf(m, sizeCache), in.Flags); ok {
+				_, w, i, _ = e.StartSized(in.Buf, n)
+			} else {
+				_, w, i, _ = Start(&e, in.Buf, m, size)
+			}
+			w, i = encode(m, (*Encoder)(noescape(unsafe.Pointer(&e))), w, i, 0)
 			out.Buf, err = e.Finish(w, i)
 			return out, err
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			d := Decoder{in: (*protoiface.UnmarshalInput)(noescape(unsafe.Pointer(&in)))}
-			_, p, i, _ := d.Start(in.Buf, mode)
+			memory := mode
+			if in.Flags&protoiface.UnmarshalAliasBuffer != 0 {
+				memory = 0
+			}
+			_, p, i, _ := d.Start(in.Buf, memory)
 			depth := depthOf(&in) - 1
 			if depth < 0 {
 				i = tooDeep
 			}
-			m, i := decode(messageOf[M](in.Message, state), (*Decoder)(noescape(unsafe.Pointer(&d))), p, i, depth)
-			if err = d.Finish(m, i); err == nil && whole {
+			into := messageOf[M](in.Message, state)
+			if len(in.Buf) > 0 && cacheOf(into, sizeCache) == nil {
+				return out, ErrNil
+			}
+			m, i := decode(into, (*Decoder)(noescape(unsafe.Pointer(&d))), p, i, depth)
+			if err = d.Finish(m, i); err == nil && (whole || mode&Extended != 0 && !d.partial) {
 				out.Flags = protoiface.UnmarshalInitialized
 			}
 			runtime.KeepAlive(&in)
@@ -99,6 +117,32 @@ func methods[M message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whol
 		}
 	}
 	return fast
+}
+
+// leaveExtended has protobuf-go encode messages that hold extensions, whose map is at the offset.
+func leaveExtended[M proto.Message](fast *protoiface.Methods, state unsafe.Pointer, offset uintptr) {
+	original := sync.OnceValue(func() *protoiface.Methods {
+		var m M
+		return Original(m.ProtoReflect())
+	})
+	extended := func(in protoreflect.Message) bool {
+		m := messageOf[M](in, state)
+		at := *(*unsafe.Pointer)(unsafe.Pointer(&m)) // M is a pointer
+		return at != nil && len(*(*protoimpl.ExtensionFields)(unsafe.Add(at, offset))) > 0
+	}
+	size, marshal := fast.Size, fast.Marshal
+	fast.Size = func(in protoiface.SizeInput) protoiface.SizeOutput {
+		if extended(in.Message) {
+			return original().Size(in)
+		}
+		return size(in)
+	}
+	fast.Marshal = func(in protoiface.MarshalInput) (protoiface.MarshalOutput, error) {
+		if extended(in.Message) {
+			return original().Marshal(in)
+		}
+		return marshal(in)
+	}
 }
 
 // canBeLazy says whether protobuf-go may have left some of a message undecoded: it may then be
@@ -119,7 +163,7 @@ func canBeLazy(m protoreflect.MessageDescriptor, seen map[protoreflect.FullName]
 
 // stateOf is how a protoreflect.Message begins whose address is its message's: what protobuf-go
 // makes of a message is the message's first field. It is nil if that is not so.
-func stateOf[M message](m M) unsafe.Pointer {
+func stateOf[M proto.Message](m M) unsafe.Pointer {
 	fresh := m.ProtoReflect().Type().New()
 	p, ok := fresh.Interface().(M)
 	if words := wordsOf(&fresh); ok && words[1] == *(*unsafe.Pointer)(unsafe.Pointer(&p)) { // M is a pointer
@@ -134,7 +178,7 @@ func wordsOf(in *protoreflect.Message) *[2]unsafe.Pointer {
 }
 
 // messageOf is in.Interface, which would take two calls.
-func messageOf[M message](in protoreflect.Message, state unsafe.Pointer) M {
+func messageOf[M proto.Message](in protoreflect.Message, state unsafe.Pointer) M {
 	if words := wordsOf(&in); words[0] == state {
 		return *(*M)(unsafe.Pointer(&words[1]))
 	}

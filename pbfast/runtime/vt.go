@@ -4,17 +4,13 @@ import "google.golang.org/protobuf/proto"
 
 // What is here is for the methods with vtprotobuf's names.
 
-// MarshalNew returns m's encoding, and nil if m is nil.
-func MarshalNew[T any, M interface {
-	*T
-	sizer
-	MarshalToSizedBufferVT([]byte) (int, error)
-}](m M) ([]byte, error) {
-	if m == nil {
+// MarshalNew returns what marshal writes to the end of size bytes, and nil if there is no message.
+func MarshalNew(isNil bool, size int, marshal func([]byte) (int, error)) ([]byte, error) {
+	if isNil {
 		return nil, nil
 	}
-	data := make([]byte, m.SizeOf())
-	n, err := m.MarshalToSizedBufferVT(data)
+	data := make([]byte, size)
+	n, err := marshal(data)
 	if err != nil {
 		return nil, err
 	}

@@ -5,21 +5,21 @@
 //
 // Its parameters beside those that protoc-gen-go has too:
 //
-//	hook=false   leave proto.Marshal and proto.Unmarshal alone: only the methods on messages are fast
-//	reuse=true   UnmarshalReuse, too: decodes into a kept message, without allocating once it has seen its like
-//	reuse=NAME   the same for one message, by its full name, and those that it holds
-//	share=true   what proto.Unmarshal decodes shares memory: faster, but who keeps a part keeps the whole
-//	share=NAME   the same for one message with all that it holds, or for a field of strings or bytes
-//	own=NAME     strings and bytes of a field, or a message's fields, are in memory of their own, whatever decodes them
-//	alias=NAME   they are parts of the caller's input, with proto.Unmarshal too: it must not change after
-//	names=vt     methods by vtprotobuf's names too: MarshalVT, UnmarshalVT, SizeVT and so on
+//	hook=false     leave proto.Marshal and proto.Unmarshal alone
+//	methods=true   exported methods, too: MarshalAppend, UnmarshalAlias and so on
+//	methods=Fast   the same with names that begin so: FastMarshalAppend
+//	names=vt       methods by vtprotobuf's names: MarshalVT, UnmarshalVT, SizeVT and so on
+//	skip=NAME      leave a message to protobuf-go
+//	tag=NAME       the build tag of generated files
+//	share=NAME     proto.Unmarshal shares memory in a message with all that it holds, or in a field of strings or bytes
+//	alias=NAME     strings and bytes of a field, or a message's fields, are parts of the input, which must not change
+//	reuse=NAME     UnmarshalReuse for a message, and those that it holds; for all with reuse=true
 package main
 
 import (
 	"flag"
 	"fmt"
 	"os"
-	"strconv"
 
 	"google.golang.org/protobuf/compiler/protogen"
 
@@ -30,17 +30,22 @@ func main() {
 	var flags flag.FlagSet
 	var options gen.Options
 	flags.BoolVar(&options.Hook, "hook", true, "")
-	for parameter, all := range map[string]*bool{"reuse": &options.Reuse, "share": &options.Share} {
-		flags.Func(parameter, "", func(value string) error {
-			if yes, err := strconv.ParseBool(value); err == nil {
-				*all = yes
+	for _, parameter := range []string{"reuse", "skip", "share", "alias"} {
+		flags.Func(parameter, "", func(name string) error {
+			if parameter == "reuse" && name == "true" {
+				options.Reuse = true
 				return nil
 			}
-			return options.Set(parameter, value)
+			return options.Set(parameter, name)
 		})
 	}
-	flags.Func("own", "", func(name string) error { return options.Set("own", name) })
-	flags.Func("alias", "", func(name string) error { return options.Set("alias", name) })
+	flags.StringVar(&options.Tag, "tag", "", "")
+	flags.Func("methods", "", func(prefix string) error {
+		if options.Methods = prefix != "false"; options.Methods && prefix != "true" {
+			options.Prefix = prefix
+		}
+		return nil
+	})
 	flags.Func("names", "", func(names string) error {
 		if names != "vt" {
 			return fmt.Errorf("names=%s: there is names=vt only", names)

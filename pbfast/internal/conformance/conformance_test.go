@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"postage/pbfast/internal/opaquetest"
 )
 
 // protobuf's own conformance suite, proto2, proto3 and editions, finds nothing in pbfast that it
@@ -35,10 +37,8 @@ func TestConformance(t *testing.T) {
 	} else if out, _ := exec.Command(runner[0], "--help").CombinedOutput(); strings.Contains(string(out), "GLIBC_") {
 		t.Skipf("the runner needs a newer glibc than this machine's: POSTAGE_GLIBC can name one\n%s", out)
 	}
-	testee, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testee := filepath.Join(dir, "testee")
+	command(t, ".", "go", "test", "-vet=off", "-c", "-o", testee, opaquetest.Overlay(t, filepath.Join("..", "..")), ".")
 	var expected []string
 	for _, mode := range []string{"protobuf", "hook", "direct", "opaque"} {
 		cmd := exec.Command(runner[0], append(runner[1:], "--enforce_recommended", "--maximum_edition", "2023", "--output_dir", dir, testee)...)

@@ -18,13 +18,10 @@ import (
 
 	pb "postage/pbfast/internal/testmessages/conformance"
 	_ "postage/pbfast/internal/testmessages/edition2023"
-	_ "postage/pbfast/internal/testmessages/edition2023opaque"
 	_ "postage/pbfast/internal/testmessages/proto2"
 	_ "postage/pbfast/internal/testmessages/proto2editions"
-	_ "postage/pbfast/internal/testmessages/proto2opaque"
 	_ "postage/pbfast/internal/testmessages/proto3"
 	_ "postage/pbfast/internal/testmessages/proto3editions"
-	_ "postage/pbfast/internal/testmessages/proto3opaque"
 	"postage/pbfast/runtime"
 )
 

@@ -86,6 +86,9 @@ func (g *generator) decodeFields(msg *message) {
 		}
 	}
 	g.f("default:")
+	if msg.group {
+		g.f("if tag&7 == %d {\ni = d.EndGroup(i, tag, depth)\nbreak\n}", protowire.EndGroupType)
+	}
 	end := "}\n}"
 	if msg.ext {
 		var conditions []string
@@ -93,7 +96,11 @@ func (g *generator) decodeFields(msg *message) {
 			r := msg.Desc.ExtensionRanges().Get(k)
 			conditions = append(conditions, fmt.Sprintf("tag>>3 >= %d && tag>>3 < %d", r[0], r[1]))
 		}
-		g.f("if %s {\ni = d.Fallback(p, i, tag, m, depth)\n} else {", strings.Join(conditions, " || "))
+		others := "Rest"
+		if msg.group { // what follows in p may be beyond the group's end
+			others = "Fallback"
+		}
+		g.f("if %s {\ni = d.%s(p, i, tag, m, depth)\n} else {", strings.Join(conditions, " || "), others)
 		end += "}"
 	}
 	if len(maps) > 0 {
@@ -124,8 +131,6 @@ func (g *generator) read(f *field, present bool) string {
 // decoderOf is the decoder for the strings and bytes of a field.
 func (g *generator) decoderOf(f *field) string {
 	switch f.how {
-	case textOwn:
-		return g.e("$Owning()")
 	case textAlias:
 		return g.e("d.Aliasing($Alias)")
 	case textShare:
@@ -136,12 +141,12 @@ func (g *generator) decoderOf(f *field) string {
 
 func (g *generator) decodeField(msg *message, f *field) {
 	name := f.ref()
-	if f.kind == protoreflect.GroupKind {
-		g.f("case %#x:\ni = d.Fallback(p, i, tag, m, depth)", f.tag(protowire.StartGroupType))
-		return
-	}
 	g.f("case %#x:", f.tag(f.wire))
 	switch {
+	case f.kind == protoreflect.GroupKind && g.model.local(f) == nil:
+		g.f("i = d.Fallback(p, i, tag, m, depth)")
+	case f.kind == protoreflect.GroupKind:
+		g.decodeGroup(msg, f)
 	case f.isMap():
 		g.decodeMap(f)
 	case f.inOneof():
@@ -168,6 +173,27 @@ func (g *generator) decodeField(msg *message, f *field) {
 	if f.packable() {
 		g.f("case %#x:\n%s, i = $Append%s(%s, p, i)", f.tag(protowire.BytesType), name, f.packed, name)
 	}
+}
+
+// decodeGroup decodes a group, which ends where its message finds the tag for that.
+func (g *generator) decodeGroup(msg *message, f *field) {
+	name := f.ref()
+	end := g.e("d.GroupEnd(i, %#x, depth)", f.tag(protowire.EndGroupType))
+	switch {
+	case f.inOneof():
+		g.decodeOneof(f)
+	case f.list():
+		if f.boxed() {
+			g.f("if %s == nil {", name)
+			g.slot(msg, f, name)
+			g.f("}")
+			name = f.elements()
+		}
+		g.f("var v %s\nv, i = %s\n%s = append(%s, v)", g.goType(f), g.into(f, "v"), name, name)
+	default:
+		g.f("%s, i = %s", name, g.into(f, name))
+	}
+	g.f("i = %s", end)
 }
 
 // decodeElement appends what is read to a list.
@@ -201,6 +227,9 @@ func (g *generator) into(f *field, target string) string {
 			return g.e("$DeepForeign(d, p, i, depth, %s)", target)
 		}
 		return g.e("$Foreign(d, p, i, depth, %s)", target)
+	}
+	if f.kind == protoreflect.GroupKind {
+		return target + ".pbfastDecode(d.Group(p, i, depth))"
 	}
 	return target + ".pbfastDecode(d.Part(p, i, depth))"
 }
@@ -287,7 +316,7 @@ func (g *generator) decodeMap(f *field) {
 	key, value := f.entry()
 	room := ""
 	if tag := runTag(f); tag != 0 {
-		room = g.e(", $Run(p, i, %#x)", tag)
+		room = g.e(", $MapRoom(p, i, %#x)", tag)
 	}
 	g.f("if %s == nil {\n%s = make(map[%s]%s%s)\n}", f.ref(), f.ref(), g.goType(key), g.goType(value), room)
 	g.f("i = m.%s(d.Part(p, i, depth))", entryName(f))

@@ -20,6 +20,7 @@ type message struct {
 	slots   []*field // those whose values are in the parts
 	ext     bool     // has extension ranges
 	element bool     // of a list or map of the package
+	group   bool     // a field of the package holds it as a group
 }
 
 // A field is a field of a message, or a map's key or value.
@@ -36,7 +37,6 @@ type textMode int
 
 const (
 	textDefault textMode = iota
-	textOwn              // in memory of their own
 	textAlias            // parts of the caller's input
 	textShare            // parts of one copy of the input
 )
@@ -116,6 +116,9 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 				own := newMessage(file, msg, options)
 				m.messages[msg.Desc.FullName()] = own
 				m.files[file] = append(m.files[file], own)
+				if options.Hook && m.slower(own) {
+					skipped = append(skipped, fmt.Sprintf("%s: holds nothing that generated code makes faster: not hooked", msg.Desc.FullName()))
+				}
 			}
 			add(file, msg.Messages)
 		}
@@ -134,8 +137,11 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 			if child := m.local(value); child != nil && (f.list() || f.isMap()) {
 				child.element = true
 			}
+			if child := m.local(f); child != nil && f.kind == protoreflect.GroupKind {
+				child.group = true
+			}
 		}
-		if options.Reuse || options.ReuseOf[msg.Desc.FullName()] {
+		if options.Reuse || options.Named[msg.Desc.FullName()].reuse {
 			m.reuse(msg)
 		}
 		if !hybrid[msg.file] { // what is in them depends on a build tag, which other files do not have
@@ -148,6 +154,9 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 // unsupported says why a message is left to protobuf-go. Of the hybrid API, all must hold that
 // holds for the open one or the opaque.
 func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
+	if options.Named[msg.Desc.FullName()].skip {
+		return "named by skip"
+	}
 	if o, ok := msg.Desc.Options().(*descriptorpb.MessageOptions); ok && o.GetMessageSetWireFormat() {
 		return "has the MessageSet wire format"
 	}
@@ -160,7 +169,7 @@ func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
 	if opaque(msg) && !hybrid {
 		return ""
 	}
-	names := []string{"MarshalAppend", "SizeOf", "UnmarshalAlias", "UnmarshalOwn", "UnmarshalReuse"}
+	names := options.methods()
 	if options.VT {
 		names = append(names, vtNames...)
 	}
@@ -182,10 +191,9 @@ func newMessage(file *protogen.File, msg *protogen.Message, options Options) *me
 	m := &message{Message: msg, file: file, ext: extensible(msg)}
 	for _, f := range msg.Fields {
 		field := newField(f)
-		if mode, ok := options.Text[f.Desc.FullName()]; ok {
-			field.how = mode
-		} else if mode := options.Text[msg.Desc.FullName()]; mode != textShare {
-			field.how = mode
+		field.how = options.Named[f.Desc.FullName()].how
+		if field.how == textDefault && options.Named[msg.Desc.FullName()].how == textAlias {
+			field.how = textAlias
 		}
 		m.fields = append(m.fields, field)
 	}
@@ -208,6 +216,24 @@ func (m *model) local(f *field) *message {
 		return nil
 	}
 	return m.messages[f.Message.Desc.FullName()]
+}
+
+// slower says whether a message holds nothing but extensions and messages that protobuf-go encodes
+// in any case: those that come with it, and that the run time does not know.
+func (m *model) slower(msg *message) bool {
+	return (msg.ext || len(msg.fields) > 0) && !slices.ContainsFunc(msg.fields, func(f *field) bool {
+		name := protoreflect.FullName("")
+		if f.Message != nil {
+			name = f.Message.Desc.FullName()
+		}
+		return name.Parent() != "google.protobuf" || knownNames[name.Name()] || m.messages[name] != nil
+	})
+}
+
+// knownNames are the messages of package google.protobuf that the run time encodes.
+var knownNames = map[protoreflect.Name]bool{
+	"Timestamp": true, "Duration": true, "Any": true, "BoolValue": true, "Int32Value": true, "UInt32Value": true,
+	"Int64Value": true, "UInt64Value": true, "FloatValue": true, "DoubleValue": true, "StringValue": true,
 }
 
 // reuse gives a message UnmarshalReuse, and those that it holds.
@@ -258,7 +284,7 @@ func slotBytes(f *field) int {
 // two bytes of hostile input make a decoder allocate, and what is wasted where most of what is
 // optional is missing.
 const (
-	maxSlotBytes = 512
+	maxSlotBytes = 256
 	huge         = 1 << 30
 )
 
@@ -315,7 +341,7 @@ func (m *model) hasText(msg *message) (count int, aliased, shared bool) {
 		}
 		seen[msg] = true
 		for _, f := range msg.fields {
-			usual := f.how == textDefault || f.how == textShare // which is nothing else where all is shared
+			usual := f.how != textAlias
 			aliased = aliased || f.how == textAlias && (f.text() || f.isMap())
 			shared = shared || f.how == textShare && (f.text() || f.isMap())
 			switch {
@@ -349,7 +375,12 @@ func (m *model) hasText(msg *message) (count int, aliased, shared bool) {
 
 // needsInit says whether a message can lack required fields.
 func (m *model) needsInit(msg *protogen.Message) bool {
-	return reaches(msg, func(msg *protogen.Message) bool { return extensible(msg) || msg.Desc.RequiredNumbers().Len() > 0 })
+	return reaches(msg, extensible) || m.hasRequired(msg)
+}
+
+// hasRequired is needsInit without what extensions can lack.
+func (m *model) hasRequired(msg *protogen.Message) bool {
+	return reaches(msg, func(msg *protogen.Message) bool { return msg.Desc.RequiredNumbers().Len() > 0 })
 }
 
 func extensible(msg *protogen.Message) bool { return msg.Desc.ExtensionRanges().Len() > 0 }

@@ -5,53 +5,78 @@ import (
 
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// Set takes one of the parameters own, share, alias and reuse, whose value is the full name of a
-// message or, but for reuse, of a field.
+// Options are the plug-in's parameters.
+type Options struct {
+	Hook    bool   // proto.Marshal and proto.Unmarshal use the generated functions
+	Methods bool   // exported methods, too, whose names begin with Prefix
+	Prefix  string // of the methods' names
+	VT      bool   // vtprotobuf's names, too
+	Tag     string // the build tag of generated files
+	// Named are the messages and fields that parameters name.
+	Named map[protoreflect.FullName]named
+	Reuse bool // all messages have UnmarshalReuse
+}
+
+// named is what parameters ask of a message, or of a field.
+type named struct {
+	reuse, skip bool
+	how         textMode
+}
+
+// Set takes one of the parameters share, alias, reuse and skip, whose value is the full name of a
+// message or, for share and alias, of a field.
 func (o *Options) Set(parameter, name string) error {
 	full := protoreflect.FullName(name)
 	if !full.IsValid() {
 		return fmt.Errorf("%s=%s: want the full name of a message or field, such as %s=package.Message", parameter, name, parameter)
 	}
-	if parameter == "reuse" {
-		if o.ReuseOf == nil {
-			o.ReuseOf = map[protoreflect.FullName]bool{}
+	if o.Named == nil {
+		o.Named = map[protoreflect.FullName]named{}
+	}
+	n := o.Named[full]
+	switch parameter {
+	case "reuse":
+		n.reuse = true
+	case "skip":
+		n.skip = true
+	default:
+		mode := map[string]textMode{"alias": textAlias, "share": textShare}[parameter]
+		if n.how != textDefault && n.how != mode {
+			return fmt.Errorf("%s is named by both share and alias", name)
 		}
-		o.ReuseOf[full] = true
-		return nil
+		n.how = mode
 	}
-	if o.Text == nil {
-		o.Text = map[protoreflect.FullName]textMode{}
-	}
-	mode := map[string]textMode{"own": textOwn, "alias": textAlias, "share": textShare}[parameter]
-	if other, ok := o.Text[full]; ok && other != mode {
-		return fmt.Errorf("%s is named by two of own, share and alias", name)
-	}
-	o.Text[full] = mode
+	o.Named[full] = n
 	return nil
 }
 
-// known refuses names that are nowhere in the files.
+// known refuses fields that their message does not have. A message may be missing: the plug-in can
+// be called for each directory, with the same parameters.
 func (o *Options) known(plugin *protogen.Plugin) error {
-	files := new(protoregistry.Files)
 	for _, file := range plugin.Files {
-		if err := files.RegisterFile(file.Desc); err != nil {
+		for name, asked := range o.Named {
+			if err := checkName(file.Messages, name, asked); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkName(messages []*protogen.Message, name protoreflect.FullName, asked named) error {
+	for _, msg := range messages {
+		d := msg.Desc
+		switch {
+		case d.FullName() != name.Parent():
+		case d.Fields().ByName(name.Name()) != nil && (asked.reuse || asked.skip):
+			return fmt.Errorf("reuse and skip take messages: %s is a field", name)
+		case d.Fields().ByName(name.Name()) == nil && d.Messages().ByName(name.Name()) == nil:
+			return fmt.Errorf("message %s has no field or message %s", d.FullName(), name.Name())
+		}
+		if err := checkName(msg.Messages, name, asked); err != nil {
 			return err
-		}
-	}
-	for name := range o.Text {
-		switch d, _ := files.FindDescriptorByName(name); d.(type) {
-		case protoreflect.MessageDescriptor, protoreflect.FieldDescriptor:
-		default:
-			return fmt.Errorf("own, share or alias: there is no message or field %s in these files", name)
-		}
-	}
-	for name := range o.ReuseOf {
-		d, _ := files.FindDescriptorByName(name)
-		if _, ok := d.(protoreflect.MessageDescriptor); !ok {
-			return fmt.Errorf("reuse: there is no message %s in these files", name)
 		}
 	}
 	return nil

@@ -1,38 +1,98 @@
 package gen
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/pluginpb"
+
+	"postage/pbfast/internal/testmessages/proto3"
 )
 
-// An invalid name, or one that is in no file, is refused.
+// An invalid name is refused, and one that a message lacks. A message may be of another call.
 func TestOptionsNameSomething(t *testing.T) {
 	var o Options
-	for parameter, name := range map[string]string{"own": "no name", "alias": "", "reuse": "a..b"} {
+	for parameter, name := range map[string]string{"share": "no name", "alias": "", "reuse": "a..b"} {
 		if err := o.Set(parameter, name); err == nil || !strings.Contains(err.Error(), "full name") {
 			t.Errorf("%s=%s: error %v", parameter, name, err)
 		}
 	}
-	if err := o.Set("own", "a.B.c"); err != nil {
+	if err := o.Set("share", "a.B.c"); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Set("alias", "a.B.c"); err == nil || !strings.Contains(err.Error(), "two of") {
-		t.Errorf("own and alias at once: error %v", err)
+	if err := o.Set("alias", "a.B.c"); err == nil || !strings.Contains(err.Error(), "both") {
+		t.Errorf("share and alias at once: error %v", err)
 	}
-	plugin, err := protogen.Options{}.New(new(pluginpb.CodeGeneratorRequest))
+	const schema = "protobuf_test_messages.proto3."
+	for _, c := range []struct{ parameter, name, want string }{
+		{"share", "a.B.c", ""},
+		{"skip", "a.B", ""},
+		{"share", schema + "TestAllTypesProto3.optional_string", ""},
+		{"reuse", schema + "TestAllTypesProto3.NestedMessage", ""},
+		{"alias", schema + "TestAllTypesProto3.optional_strin", "has no field or message optional_strin"},
+		{"skip", schema + "TestAllTypesProto3.optional_string", "is a field"},
+	} {
+		var o Options
+		if err := o.Set(c.parameter, c.name); err != nil {
+			t.Fatal(err)
+		}
+		plugin, err := protogen.Options{}.New(requestFor(proto3.File_test_messages_proto3_proto))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Run(plugin, o)
+		if (err != nil) != (c.want != "") || !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%s=%s: error %v, want %q", c.parameter, c.name, err, c.want)
+		}
+	}
+}
+
+// A message is left out by name, and a build tag is that of all files.
+func TestSkipAndTag(t *testing.T) {
+	o := Options{Hook: true, Tag: "fast && linux"}
+	if err := o.Set("skip", "protobuf_test_messages.proto3.TestAllTypesProto3"); err != nil {
+		t.Fatal(err)
+	}
+	code := generate(t, proto3.File_test_messages_proto3_proto, o)
+	if strings.Contains(code, "func (m *TestAllTypesProto3) ") || !strings.Contains(code, "func (m *TestAllTypesProto3_NestedMessage) ") {
+		t.Error("skip leaves out something else")
+	}
+	if !strings.Contains(code, "\n//go:build fast && linux\n\npackage") {
+		t.Error("there is no build tag")
+	}
+	if exported := regexp.MustCompile(`(?m)^func \(.*\) [A-Z]\w*\(`).FindString(code); exported != "" {
+		t.Errorf("a method is exported: %s", exported)
+	}
+}
+
+// A message that would not be faster is not hooked, and the plug-in says so.
+func TestSlowerIsNotHooked(t *testing.T) {
+	file := newFile("slower", "a", "proto2", noAPI,
+		messageOf("Settings", fieldOf("s", 1, tMessage, ".google.protobuf.Struct")),
+		messageOf("When", fieldOf("at", 1, tMessage, ".google.protobuf.Timestamp")))
+	file.Dependency = []string{structpb.File_google_protobuf_struct_proto.Path(), timestamppb.File_google_protobuf_timestamp_proto.Path()}
+	plugin, err := protogen.Options{}.New(&pluginpb.CodeGeneratorRequest{
+		FileToGenerate: []string{file.GetName()},
+		ProtoFile: []*fileProto{
+			protodesc.ToFileDescriptorProto(structpb.File_google_protobuf_struct_proto),
+			protodesc.ToFileDescriptorProto(timestamppb.File_google_protobuf_timestamp_proto), file,
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for parameter, name := range map[string]string{"own": "a.B.c", "reuse": "a.B"} {
-		var o Options
-		if err := o.Set(parameter, name); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Run(plugin, o); err == nil || !strings.Contains(err.Error(), "no message") {
-			t.Errorf("%s=%s: error %v", parameter, name, err)
-		}
+	notes, err := Run(plugin, Options{Hook: true})
+	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "slower.p_a.Settings: holds nothing") {
+		t.Errorf("notes %q, %v", notes, err)
+	}
+	code := plugin.Response().File[0].GetContent()
+	if strings.Contains(code, "(*Settings).pbfastEncode") || !strings.Contains(code, "(*When).pbfastEncode") {
+		t.Error("the wrong message is hooked")
 	}
 }

@@ -7,11 +7,10 @@ import (
 )
 
 // reuseFace writes the method UnmarshalReuse.
-func (g *generator) reuseFace(msg *message, init bool) {
-	t := msg.GoIdent.GoName
-	g.f("func (m *%s) UnmarshalReuse(data []byte) error {", t)
+func (g *generator) reuseFace(msg *message) {
+	g.f("func (m *%s) %s(data []byte) error {", msg.GoIdent.GoName, g.options.method("UnmarshalReuse"))
 	g.f("var d $Decoder")
-	g.finish("m, m.pbfastReuse(d.Start(data, 0))", init)
+	g.finish("m, m.pbfastReuse(d.Start(data, 0))", g.model.needsInit(msg.Message))
 }
 
 // reuse writes the function that sets m to a message, and takes memory from what m was before.

@@ -198,6 +198,21 @@ func broken() [][]*fileProto {
 	circle.Extension[0].Extendee = proto.String(".circle.p_a.Left")
 	out = append(out, []*fileProto{circle})
 
+	// Fields of messages that gogo/protobuf has made.
+	const full = ".gogo.p_legacy.Legacy"
+	holder := messageOf("Holder", fieldOf("one", 1, tMessage, full), fieldOf("many", 2, tMessage, full))
+	holder.Field[1].Label = repeated.Enum()
+	addMap(holder, ".gogo.p_holder", "by_name", 3, tString, tMessage, full)
+	holder.OneofDecl = []*descriptorpb.OneofDescriptorProto{{Name: proto.String("choice")}}
+	holder.Field = append(holder.Field, inOneof(fieldOf("chosen", 4, tMessage, full), 0))
+	holding := newFile("gogo", "holder", "proto3", noAPI, byOneof(holder))
+	legacy := newFile("gogo", "legacy", "proto3", noAPI, messageOf("Legacy", fieldOf("name", 1, tString, ""), fieldOf("number", 2, tInt32, "")))
+	holding.Dependency = []string{legacy.GetName()}
+	out = append(out, []*fileProto{legacy, holding})
+
+	// A message that has methods already, which others have generated.
+	out = append(out, []*fileProto{newFile("beside", "a", "proto3", noAPI, messageOf("Beside", fieldOf("name", 1, tString, "")))})
+
 	// Messages with two fields each of the next: 2^40 ways through them.
 	var deep []*messageProto
 	for k := range 40 {
@@ -269,7 +284,16 @@ func buildSchemas(t *testing.T, schemas [][]*fileProto, rounds int) {
 			imports[strings.Split(f.Options.GetGoPackage(), ";")[0]] = true
 			messages += len(f.MessageType)
 		}
-		theirs, ours := protocGenGo(t, program, request), generated(t, request, Options{Hook: true, VT: true, Reuse: true})
+		options := Options{Hook: true, Methods: true, VT: true, Reuse: true}
+		switch files[0].GetName() {
+		case "schemas/gogo/legacy.proto":
+			request.FileToGenerate = request.FileToGenerate[1:]
+			put("gogo/legacy/legacy.go", read(filepath.Join("testdata", "schemas", "legacy.go.txt")))
+		case "schemas/beside/a.proto":
+			options = Options{Hook: true}
+			put("beside/a/beside.go", read(filepath.Join("testdata", "schemas", "beside.go.txt")))
+		}
+		theirs, ours := protocGenGo(t, program, request), generated(t, request, options)
 		for _, file := range slices.Concat(theirs.File, ours.File) {
 			put(file.GetName(), file.GetContent())
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 func (g *generator) size(msg *message) {
-	g.f("func (m *%s) SizeOf() (n int) {", msg.GoIdent.GoName)
+	g.f("func (m *%s) pbfastSize() (n int) {", msg.GoIdent.GoName)
 	g.f("if m == nil { return 0 }")
 	if msg.ext {
 		g.f("if len(m.extensionFields) > 0 { return $FallbackSize(m) }")
@@ -52,7 +52,7 @@ func (g *generator) sizeValue(f *field, value string) string {
 	case f.text():
 		return g.e("$SizeBytes(len(%s))", value)
 	}
-	size := value + ".SizeOf()"
+	size := value + ".pbfastSize()"
 	if g.model.local(f) == nil {
 		size = g.e("$ForeignSize(%s)", value)
 	}

@@ -10,9 +10,9 @@ var vtNames = []string{
 func (g *generator) vtFaces(msg *message) {
 	t := msg.GoIdent.GoName
 	method := func(face, body string) { g.f("func (m *" + t + ") " + face + " { return " + body + " }\n") }
-	method("SizeVT() int", "m.SizeOf()")
-	method("MarshalVT() ([]byte, error)", "$MarshalNew(m)")
-	method("MarshalToVT(data []byte) (int, error)", "m.MarshalToSizedBufferVT(data[:m.SizeOf()])")
+	method("SizeVT() int", "m.pbfastSize()")
+	method("MarshalVT() ([]byte, error)", "$MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)")
+	method("MarshalToVT(data []byte) (int, error)", "m.MarshalToSizedBufferVT(data[:m.pbfastSize()])")
 	g.f("func (m *%s) MarshalToSizedBufferVT(data []byte) (int, error) {", t)
 	g.f("var e $Encoder\nreturn e.Written(m.pbfastEncode(e.Into(data)))\n}\n")
 	// vtprotobuf's Strict writes in the order of field numbers, backwards; so do we always.
@@ -22,6 +22,7 @@ func (g *generator) vtFaces(msg *message) {
 	method("UnmarshalVT(data []byte) error", "m.pbfastMerge(data, "+g.memory(msg)+")")
 	method("UnmarshalVTUnsafe(data []byte) error", "m.pbfastMerge(data, 0)")
 	g.f("func (m *%s) pbfastMerge(data []byte, mode $Mode) error {", t)
+	g.f("if m == nil && len(data) > 0 { return $ErrNil }")
 	g.f("var d $Decoder\nreturn d.Finish(m.pbfastDecode(d.Start(data, mode)))\n}\n")
 	method("CloneVT() *"+t, "$Clone(m)")
 	method("CloneMessageVT() $proto.Message", "m.CloneVT()")

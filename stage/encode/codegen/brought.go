@@ -49,11 +49,11 @@ var parts = []part{
 	{"msgp", writeMsgp, []string{"plain/msgp.go"}},
 	{"easyjson", writeEasyjson, []string{"plain/easyjson.go"}},
 	{"vtprotobuf", into("pb", plugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe")), []string{"pb/*_vtproto.pb.go"}},
-	{"pbfast", into("pb", pbfast("hook=false,reuse=true")), []string{"pb/*_pbfast.pb.go"}},
+	{"pbfast", into("pb", pbfast("hook=false,methods=true,reuse=true")), []string{"pb/*_pbfast.pb.go"}},
 	// protobuf's own functions call pbfast's methods in pbhook, and not in pb.
 	{"pbhook", with(hookForm, plugin("protoc-gen-go", ""), pbfast("")), []string{"pbhook/*", "bind/pbhook_gen.go"}},
 	{"pbpool", with(poolForm, plugin("protoc-gen-go", ""), pooled), []string{"pbpool/*", "bind/pbpool_gen.go"}},
-	{"pbopaque", ours(with(opaqueForm, plugin("protoc-gen-go", byMethods), pbfast("hook=false,"+byMethods))), []string{"pbopaque/*", "bind/pbopaque_gen.go"}},
+	{"pbopaque", ours(with(opaqueForm, plugin("protoc-gen-go", byMethods), pbfast("hook=false,methods=true,"+byMethods))), []string{"pbopaque/*", "bind/pbopaque_gen.go"}},
 	// pbfast leaves lazy messages to protobuf.
 	{"pblazy", ours(with(lazyForm, makeLazy, plugin("protoc-gen-go", byMethods))), []string{"pblazy/*", "bind/pblazy_gen.go"}},
 	{"polymsg", with(polyglotForm, writePolyglot), []string{"polymsg/*", "bind/polymsg_gen.go"}},

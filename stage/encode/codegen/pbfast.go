@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
-	"google.golang.org/protobuf/types/gofeaturespb"
 )
 
 // pbfast adds pbfast's methods.
@@ -60,17 +59,6 @@ func (s *schema) writePbfastTests(ctx context.Context) error {
 				return fmt.Errorf("%s, plain: %w", name, err)
 			}
 		}
-		if !strings.Contains(pkg, "edition") {
-			continue
-		}
-		own, err := opaque(request[len(request)-1])
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		request[len(request)-1] = own
-		if err := s.writePbfastTest(filepath.Join(dir, strings.TrimSuffix(pkg, "editions")+"opaque"), request); err != nil {
-			return fmt.Errorf("%s, opaque: %w", name, err)
-		}
 	}
 	return nil
 }
@@ -90,32 +78,16 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 	if err := s.runPluginOn([]string{"go", "run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", dir, request, own.GetName()); err != nil {
 		return err
 	}
-	parameters := "names=vt,reuse=true"
+	parameters := "methods=true,names=vt,reuse=true"
 	switch filepath.Base(dir) {
 	case "conformance", "memoryplain":
 		return nil
 	case "options":
-		parameters = "own=postage.options.Mixed.own,own=postage.options.Mixed.own_list,own=postage.options.Mixed.own_map,own=postage.options.Owner," +
-			"alias=postage.options.Mixed.alias,alias=postage.options.Mixed.alias_bytes,reuse=postage.options.Kept"
+		parameters = "methods=true,alias=postage.options.Mixed.alias,alias=postage.options.Mixed.alias_bytes,reuse=postage.options.Kept"
 	case "memory":
 		parameters += ",share=postage.memory.Shared,share=postage.memory.PartlyShared.shared"
 	}
 	return s.runPluginOn(s.pbfastPlugin(legacy), parameters, dir, request, own.GetName())
-}
-
-// opaque returns a copy of a conformance suite's file that uses the opaque API, with names of its
-// own.
-func opaque(file *descriptorpb.FileDescriptorProto) (*descriptorpb.FileDescriptorProto, error) {
-	out, err := renamed(file, "protobuf_test_messages.editions", "protobuf_test_messages.opaque")
-	if err != nil {
-		return nil, err
-	}
-	out.Name = proto.String(strings.TrimSuffix(strings.TrimSuffix(file.GetName(), ".proto"), "_editions") + "_opaque.proto")
-	if out.Options.Features == nil {
-		out.Options.Features = new(descriptorpb.FeatureSet)
-	}
-	proto.SetExtension(out.Options.Features, gofeaturespb.E_Go, &gofeaturespb.GoFeatures{ApiLevel: gofeaturespb.GoFeatures_API_OPAQUE.Enum()})
-	return out, nil
 }
 
 // renamed returns a copy of a file in another protobuf package.

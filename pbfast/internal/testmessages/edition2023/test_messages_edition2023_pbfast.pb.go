@@ -9,18 +9,10 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *ComplexMessage) SizeOf() int { return m.pbfastSize() }
+
 func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.D != nil {
-		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.D)))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *ComplexMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -37,17 +29,14 @@ func (m *ComplexMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *ComplexMessage) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *ComplexMessage) SizeVT() int { return m.pbfastSize() }
+
+func (m *ComplexMessage) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *ComplexMessage) SizeVT() int { return m.SizeOf() }
-
-func (m *ComplexMessage) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *ComplexMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *ComplexMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -70,6 +59,9 @@ func (m *ComplexMessage) UnmarshalVT(data []byte) error {
 func (m *ComplexMessage) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *ComplexMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -84,7 +76,17 @@ func (m *ComplexMessage) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *ComplexMessage) SizeOf() (n int) {
+func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.D != nil {
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.D)))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *ComplexMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -154,6 +156,11 @@ func (m *ComplexMessage) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth
 	return m, i
 }
 
+func (m *ComplexMessage) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldD := m.D
@@ -178,12 +185,14 @@ func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
+func (m *TestAllTypesEdition2023) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllTypesEdition2023).pbfastSize)))
 }
 
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
@@ -207,20 +216,14 @@ func (m *TestAllTypesEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mode
 	return proto.CheckInitialized(m)
 }
 
-func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+func (m *TestAllTypesEdition2023) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestAllTypesEdition2023) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestAllTypesEdition2023) SizeVT() int { return m.SizeOf() }
-
-func (m *TestAllTypesEdition2023) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestAllTypesEdition2023) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesEdition2023) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -245,6 +248,9 @@ func (m *TestAllTypesEdition2023) UnmarshalVT(data []byte) error {
 func (m *TestAllTypesEdition2023) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *TestAllTypesEdition2023) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -261,7 +267,7 @@ func (m *TestAllTypesEdition2023) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesEdition2023) SizeOf() (n int) {
+func (m *TestAllTypesEdition2023) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -314,10 +320,10 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		n += 1 + runtime.SizeBytes(len(m.OptionalBytes))
 	}
 	if m.OptionalNestedMessage != nil {
-		n += 2 + runtime.SizeBytes(m.OptionalNestedMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.OptionalNestedMessage.pbfastSize())
 	}
 	if m.OptionalForeignMessage != nil {
-		n += 2 + runtime.SizeBytes(m.OptionalForeignMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.OptionalForeignMessage.pbfastSize())
 	}
 	if m.OptionalNestedEnum != nil {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalNestedEnum)))
@@ -332,7 +338,7 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(len(*m.OptionalCord))
 	}
 	if m.RecursiveMessage != nil {
-		n += 2 + runtime.SizeBytes(m.RecursiveMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.RecursiveMessage.pbfastSize())
 	}
 	if len(m.RepeatedInt32) > 0 {
 		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.RepeatedInt32))
@@ -380,10 +386,10 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.RepeatedNestedMessage {
-		n += 2 + runtime.SizeBytes(v.SizeOf())
+		n += 2 + runtime.SizeBytes(v.pbfastSize())
 	}
 	for _, v := range m.RepeatedForeignMessage {
-		n += 2 + runtime.SizeBytes(v.SizeOf())
+		n += 2 + runtime.SizeBytes(v.pbfastSize())
 	}
 	if len(m.RepeatedNestedEnum) > 0 {
 		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.RepeatedNestedEnum))
@@ -433,10 +439,10 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.MapStringNestedMessage {
-		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.pbfastSize()))
 	}
 	for k, v := range m.MapStringForeignMessage {
-		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.pbfastSize()))
 	}
 	for k, v := range m.MapStringNestedEnum {
 		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
@@ -529,10 +535,10 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		n += 2*len(m.UnpackedNestedEnum) + runtime.SizeVarints(m.UnpackedNestedEnum)
 	}
 	if m.Groupliketype != nil {
-		n += 4 + m.Groupliketype.SizeOf()
+		n += 4 + m.Groupliketype.pbfastSize()
 	}
 	if m.DelimitedField != nil {
-		n += 4 + m.DelimitedField.SizeOf()
+		n += 4 + m.DelimitedField.pbfastSize()
 	}
 	switch v := m.OneofField.(type) {
 	case *TestAllTypesEdition2023_OneofUint32:
@@ -541,7 +547,7 @@ func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 		}
 	case *TestAllTypesEdition2023_OneofNestedMessage:
 		if v != nil {
-			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.SizeOf())
+			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.pbfastSize())
 		}
 	case *TestAllTypesEdition2023_OneofString:
 		if v != nil {
@@ -1422,25 +1428,22 @@ func (*TestAllTypesEdition2023) pbfastPutMapStringForeignEnum(e *runtime.Encoder
 }
 
 type pbfastTestAllTypesEdition2023Parts struct {
-	OptionalInt32          int32
-	OptionalInt64          int64
-	OptionalUint32         uint32
-	OptionalUint64         uint64
-	OptionalSint32         int32
-	OptionalSint64         int64
-	OptionalFixed32        uint32
-	OptionalFixed64        uint64
-	OptionalSfixed32       int32
-	OptionalSfixed64       int64
-	OptionalFloat          float32
-	OptionalDouble         float64
-	OptionalBool           bool
-	OptionalString         string
-	OptionalNestedEnum     TestAllTypesEdition2023_NestedEnum
-	OptionalForeignEnum    ForeignEnumEdition2023
-	OptionalStringPiece    string
-	OptionalCord           string
-	OptionalForeignMessage pbfastForeignMessageEdition2023Node
+	OptionalInt32       int32
+	OptionalInt64       int64
+	OptionalUint32      uint32
+	OptionalUint64      uint64
+	OptionalSint32      int32
+	OptionalSint64      int64
+	OptionalFixed32     uint32
+	OptionalFixed64     uint64
+	OptionalSfixed32    int32
+	OptionalSfixed64    int64
+	OptionalFloat       float32
+	OptionalDouble      float64
+	OptionalBool        bool
+	OptionalString      string
+	OptionalNestedEnum  TestAllTypesEdition2023_NestedEnum
+	OptionalForeignEnum ForeignEnumEdition2023
 }
 
 type pbfastTestAllTypesEdition2023Node struct {
@@ -1605,11 +1608,7 @@ func (m *TestAllTypesEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byte,
 		case 0x92:
 			m.OptionalNestedMessage, i = m.OptionalNestedMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0x9a:
-			if s = runtime.Parts(d, s); s != nil && m.OptionalForeignMessage == nil {
-				m.OptionalForeignMessage, i = s.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
-			} else {
-				m.OptionalForeignMessage, i = m.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
-			}
+			m.OptionalForeignMessage, i = m.OptionalForeignMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0xa8:
 			if m.OptionalNestedEnum == nil {
 				if s = runtime.Parts(d, s); s != nil {
@@ -1630,20 +1629,12 @@ func (m *TestAllTypesEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byte,
 			*m.OptionalForeignEnum, i = runtime.Int[ForeignEnumEdition2023](p, i)
 		case 0xc2:
 			if m.OptionalStringPiece == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.OptionalStringPiece = &s.OptionalStringPiece
-				} else {
-					m.OptionalStringPiece = new(string)
-				}
+				m.OptionalStringPiece = new(string)
 			}
 			*m.OptionalStringPiece, i = d.Text(p, i)
 		case 0xca:
 			if m.OptionalCord == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.OptionalCord = &s.OptionalCord
-				} else {
-					m.OptionalCord = new(string)
-				}
+				m.OptionalCord = new(string)
 			}
 			*m.OptionalCord, i = d.Text(p, i)
 		case 0xda:
@@ -1759,97 +1750,97 @@ func (m *TestAllTypesEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byte,
 			m.RepeatedCord, i = runtime.Append(m.RepeatedCord, v, p, i, j, 0x3ba)
 		case 0x1c2:
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3c2))
 			}
 			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
 		case 0x1ca:
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ca))
 			}
 			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
 		case 0x1d2:
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3d2))
 			}
 			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
 		case 0x1da:
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3da))
 			}
 			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
 		case 0x1e2:
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3e2))
 			}
 			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
 		case 0x1ea:
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ea))
 			}
 			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
 		case 0x1f2:
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3f2))
 			}
 			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
 		case 0x1fa:
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3fa))
 			}
 			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
 		case 0x202:
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x482))
 			}
 			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
 		case 0x20a:
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x48a))
 			}
 			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
 		case 0x212:
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.MapRoom(p, i, 0x492))
 			}
 			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
 		case 0x21a:
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.MapRoom(p, i, 0x49a))
 			}
 			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
 		case 0x222:
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.MapRoom(p, i, 0x4a2))
 			}
 			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
 		case 0x22a:
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.MapRoom(p, i, 0x4aa))
 			}
 			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
 		case 0x232:
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.MapRoom(p, i, 0x4b2))
 			}
 			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
 		case 0x23a:
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.MapRoom(p, i, 0x4ba))
 			}
 			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
 		case 0x242:
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.MapRoom(p, i, 0x4c2))
 			}
 			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
 		case 0x24a:
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.MapRoom(p, i, 0x4ca))
 			}
 			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
 		case 0x252:
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.MapRoom(p, i, 0x4d2))
 			}
 			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
 		case 0x258:
@@ -2029,12 +2020,14 @@ func (m *TestAllTypesEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byte,
 			o.OneofEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
 			m.OneofField = o
 		case 0x64b:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.Groupliketype, i = m.Groupliketype.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x64c, depth)
 		case 0x653:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.DelimitedField, i = m.DelimitedField.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x654, depth)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Fallback(p, i, tag, m, depth)
+				i = d.Rest(p, i, tag, m, depth)
 			} else {
 				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
 			}
@@ -2480,6 +2473,14 @@ func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignEnum(d *runtime.Dec
 	return i
 }
 
+func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
 func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
@@ -2873,97 +2874,97 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 			m.RepeatedCord, i = runtime.Append(m.RepeatedCord, v, p, i, j, 0x3ba)
 		case 0x1c2:
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3c2))
 			}
 			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
 		case 0x1ca:
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ca))
 			}
 			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
 		case 0x1d2:
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3d2))
 			}
 			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
 		case 0x1da:
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3da))
 			}
 			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
 		case 0x1e2:
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3e2))
 			}
 			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
 		case 0x1ea:
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ea))
 			}
 			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
 		case 0x1f2:
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3f2))
 			}
 			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
 		case 0x1fa:
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3fa))
 			}
 			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
 		case 0x202:
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x482))
 			}
 			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
 		case 0x20a:
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x48a))
 			}
 			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
 		case 0x212:
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.MapRoom(p, i, 0x492))
 			}
 			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
 		case 0x21a:
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.MapRoom(p, i, 0x49a))
 			}
 			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
 		case 0x222:
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.MapRoom(p, i, 0x4a2))
 			}
 			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
 		case 0x22a:
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.MapRoom(p, i, 0x4aa))
 			}
 			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
 		case 0x232:
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.MapRoom(p, i, 0x4b2))
 			}
 			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
 		case 0x23a:
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.MapRoom(p, i, 0x4ba))
 			}
 			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
 		case 0x242:
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.MapRoom(p, i, 0x4c2))
 			}
 			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
 		case 0x24a:
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.MapRoom(p, i, 0x4ca))
 			}
 			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
 		case 0x252:
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.MapRoom(p, i, 0x4d2))
 			}
 			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
 		case 0x258:
@@ -3143,12 +3144,14 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 			o.OneofEnum, i = runtime.Int[TestAllTypesEdition2023_NestedEnum](p, i)
 			m.OneofField = o
 		case 0x64b:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.Groupliketype, i = m.Groupliketype.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x64c, depth)
 		case 0x653:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.DelimitedField, i = m.DelimitedField.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x654, depth)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Fallback(p, i, tag, m, depth)
+				i = d.Rest(p, i, tag, m, depth)
 			} else {
 				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
 			}
@@ -3157,12 +3160,14 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 	return i
 }
 
+func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllTypesEdition2023_NestedMessage).pbfastSize)))
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
@@ -3186,22 +3191,14 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastUnmarshal(data []byte, mod
 	return proto.CheckInitialized(m)
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
-}
-
-func (m *TestAllTypesEdition2023_NestedMessage) SizeVT() int { return m.SizeOf() }
+func (m *TestAllTypesEdition2023_NestedMessage) SizeVT() int { return m.pbfastSize() }
 
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m)
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -3230,6 +3227,9 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVTUnsafe(data []byte) e
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3248,7 +3248,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) EqualMessageVT(other proto.Messa
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() (n int) {
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -3256,7 +3256,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.A)))
 	}
 	if m.Corecursive != nil {
-		n += 1 + runtime.SizeBytes(m.Corecursive.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Corecursive.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -3329,6 +3329,14 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecodeInto(d *runtime.Deco
 	return m, i
 }
 
+func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
 func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
@@ -3364,21 +3372,10 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, 
 	return i
 }
 
+func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.GroupInt32 != nil {
-		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
-	}
-	if m.GroupUint32 != nil {
-		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
@@ -3399,19 +3396,14 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastUnmarshal(data []byte, mod
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *TestAllTypesEdition2023_GroupLikeType) SizeVT() int { return m.SizeOf() }
+func (m *TestAllTypesEdition2023_GroupLikeType) SizeVT() int { return m.pbfastSize() }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m)
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -3440,6 +3432,9 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVTUnsafe(data []byte) e
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3458,7 +3453,20 @@ func (m *TestAllTypesEdition2023_GroupLikeType) EqualMessageVT(other proto.Messa
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() (n int) {
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.GroupInt32 != nil {
+		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
+	}
+	if m.GroupUint32 != nil {
+		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -3538,10 +3546,19 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecodeInto(d *runtime.Deco
 			}
 			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return m, i
+}
+
+func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -3571,24 +3588,20 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, 
 			}
 			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return i
 }
 
+func (m *ForeignMessageEdition2023) SizeOf() int { return m.pbfastSize() }
+
 func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.C != nil {
-		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -3607,17 +3620,14 @@ func (m *ForeignMessageEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mo
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *ForeignMessageEdition2023) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *ForeignMessageEdition2023) SizeVT() int { return m.pbfastSize() }
+
+func (m *ForeignMessageEdition2023) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *ForeignMessageEdition2023) SizeVT() int { return m.SizeOf() }
-
-func (m *ForeignMessageEdition2023) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *ForeignMessageEdition2023) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *ForeignMessageEdition2023) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -3644,6 +3654,9 @@ func (m *ForeignMessageEdition2023) UnmarshalVTUnsafe(data []byte) error {
 }
 
 func (m *ForeignMessageEdition2023) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3660,7 +3673,17 @@ func (m *ForeignMessageEdition2023) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *ForeignMessageEdition2023) SizeOf() (n int) {
+func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.C != nil {
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *ForeignMessageEdition2023) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -3730,6 +3753,11 @@ func (m *ForeignMessageEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byt
 	return m, i
 }
 
+func (m *ForeignMessageEdition2023) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldC := m.C
@@ -3754,18 +3782,10 @@ func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i,
 	return i
 }
 
+func (m *GroupLikeType) SizeOf() int { return m.pbfastSize() }
+
 func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.C != nil {
-		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *GroupLikeType) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -3782,17 +3802,14 @@ func (m *GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *GroupLikeType) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *GroupLikeType) SizeVT() int { return m.pbfastSize() }
+
+func (m *GroupLikeType) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *GroupLikeType) SizeVT() int { return m.SizeOf() }
-
-func (m *GroupLikeType) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *GroupLikeType) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -3815,6 +3832,9 @@ func (m *GroupLikeType) UnmarshalVT(data []byte) error {
 func (m *GroupLikeType) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *GroupLikeType) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3829,7 +3849,17 @@ func (m *GroupLikeType) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *GroupLikeType) SizeOf() (n int) {
+func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.C != nil {
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *GroupLikeType) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -3899,6 +3929,11 @@ func (m *GroupLikeType) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth 
 	return m, i
 }
 
+func (m *GroupLikeType) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldC := m.C
@@ -3925,10 +3960,10 @@ func (m *GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) 
 
 func init() {
 	file_test_messages_edition2023_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*ComplexMessage).pbfastAppend, (*ComplexMessage).pbfastEncode, (*ComplexMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesEdition2023).pbfastEncode, (*TestAllTypesEdition2023).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesEdition2023_NestedMessage).pbfastEncode, (*TestAllTypesEdition2023_NestedMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesEdition2023_GroupLikeType).pbfastAppend, (*TestAllTypesEdition2023_GroupLikeType).pbfastEncode, (*TestAllTypesEdition2023_GroupLikeType).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessageEdition2023).pbfastAppend, (*ForeignMessageEdition2023).pbfastEncode, (*ForeignMessageEdition2023).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*GroupLikeType).pbfastAppend, (*GroupLikeType).pbfastEncode, (*GroupLikeType).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ComplexMessage).pbfastAppend, (*ComplexMessage).pbfastSize, (*ComplexMessage).pbfastEncode, (*ComplexMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*TestAllTypesEdition2023).pbfastSize, (*TestAllTypesEdition2023).pbfastEncode, (*TestAllTypesEdition2023).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*TestAllTypesEdition2023_NestedMessage).pbfastSize, (*TestAllTypesEdition2023_NestedMessage).pbfastEncode, (*TestAllTypesEdition2023_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesEdition2023_GroupLikeType).pbfastAppend, (*TestAllTypesEdition2023_GroupLikeType).pbfastSize, (*TestAllTypesEdition2023_GroupLikeType).pbfastEncode, (*TestAllTypesEdition2023_GroupLikeType).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessageEdition2023).pbfastAppend, (*ForeignMessageEdition2023).pbfastSize, (*ForeignMessageEdition2023).pbfastEncode, (*ForeignMessageEdition2023).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*GroupLikeType).pbfastAppend, (*GroupLikeType).pbfastSize, (*GroupLikeType).pbfastEncode, (*GroupLikeType).pbfastDecode)
 }

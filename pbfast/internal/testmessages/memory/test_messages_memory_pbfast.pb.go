@@ -8,12 +8,14 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *M) SizeOf() int { return m.pbfastSize() }
+
 func (m *M) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*M).pbfastSize)))
 }
 
 func (m *M) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -33,19 +35,15 @@ func (m *M) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return proto.CheckInitialized(m)
 }
 
-func (m *M) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+func (m *M) SizeVT() int { return m.pbfastSize() }
+
+func (m *M) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *M) SizeVT() int { return m.SizeOf() }
-
-func (m *M) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
-func (m *M) MarshalToVT(data []byte) (int, error) { return m.MarshalToSizedBufferVT(data[:m.SizeOf()]) }
+func (m *M) MarshalToVT(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
+}
 
 func (m *M) MarshalToSizedBufferVT(data []byte) (int, error) {
 	var e runtime.Encoder
@@ -65,6 +63,9 @@ func (m *M) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.
 func (m *M) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *M) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -77,7 +78,7 @@ func (m *M) EqualVT(other *M) bool { return proto.Equal(m, other) }
 
 func (m *M) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *M) SizeOf() (n int) {
+func (m *M) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -183,13 +184,21 @@ func (m *M) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfa
 			}
 		default:
 			if tag>>3 >= 100 && tag>>3 < 536870912 {
-				i = d.Fallback(p, i, tag, m, depth)
+				i = d.Rest(p, i, tag, m, depth)
 			} else {
 				i = d.Unknown(p, i, tag, &m.unknownFields)
 			}
 		}
 	}
 	return m, i
+}
+
+func (m *M) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
 }
 
 func (m *M) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -228,7 +237,7 @@ func (m *M) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 			}
 		default:
 			if tag>>3 >= 100 && tag>>3 < 536870912 {
-				i = d.Fallback(p, i, tag, m, depth)
+				i = d.Rest(p, i, tag, m, depth)
 			} else {
 				i = d.Unknown(p, i, tag, &m.unknownFields)
 			}
@@ -237,12 +246,14 @@ func (m *M) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *M_Deep) SizeOf() int { return m.pbfastSize() }
+
 func (m *M_Deep) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*M_Deep).pbfastSize)))
 }
 
 func (m *M_Deep) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -262,20 +273,14 @@ func (m *M_Deep) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return proto.CheckInitialized(m)
 }
 
-func (m *M_Deep) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+func (m *M_Deep) SizeVT() int { return m.pbfastSize() }
+
+func (m *M_Deep) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *M_Deep) SizeVT() int { return m.SizeOf() }
-
-func (m *M_Deep) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *M_Deep) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *M_Deep) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -298,6 +303,9 @@ func (m *M_Deep) UnmarshalVT(data []byte) error {
 func (m *M_Deep) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *M_Deep) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -310,12 +318,12 @@ func (m *M_Deep) EqualVT(other *M_Deep) bool { return proto.Equal(m, other) }
 
 func (m *M_Deep) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *M_Deep) SizeOf() (n int) {
+func (m *M_Deep) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.M != nil {
-		n += 1 + runtime.SizeBytes(m.M.SizeOf())
+		n += 1 + runtime.SizeBytes(m.M.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -376,6 +384,14 @@ func (m *M_Deep) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n 
 	return m, i
 }
 
+func (m *M_Deep) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
 func (m *M_Deep) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldM := m.M
@@ -402,9 +418,11 @@ func (m *M_Deep) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Whole) SizeOf() int { return m.pbfastSize() }
+
 func (m *Whole) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Whole).pbfastSize)))
 }
 
 func (m *Whole) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -421,17 +439,14 @@ func (m *Whole) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Whole) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *Whole) SizeVT() int { return m.pbfastSize() }
+
+func (m *Whole) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *Whole) SizeVT() int { return m.SizeOf() }
-
-func (m *Whole) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *Whole) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *Whole) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -452,6 +467,9 @@ func (m *Whole) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runt
 func (m *Whole) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *Whole) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -464,7 +482,7 @@ func (m *Whole) EqualVT(other *Whole) bool { return proto.Equal(m, other) }
 
 func (m *Whole) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *Whole) SizeOf() (n int) {
+func (m *Whole) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -475,16 +493,16 @@ func (m *Whole) SizeOf() (n int) {
 		n += 1 + runtime.SizeBytes(len(m.Blob))
 	}
 	if m.Part != nil {
-		n += 1 + runtime.SizeBytes(m.Part.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Part.pbfastSize())
 	}
 	for _, v := range m.Parts {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	for _, v := range m.Names {
 		n += 1 + runtime.SizeBytes(len(v))
 	}
 	for k, v := range m.ByName {
-		n += 1 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
+		n += 1 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.pbfastSize()))
 	}
 	if m.Number != nil {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.Number)))
@@ -493,7 +511,7 @@ func (m *Whole) SizeOf() (n int) {
 		n += 1 + runtime.SizeBytes(len(*m.Other))
 	}
 	if m.Second != nil {
-		n += 1 + runtime.SizeBytes(m.Second.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Second.pbfastSize())
 	}
 	switch v := m.Choice.(type) {
 	case *Whole_Text:
@@ -502,7 +520,7 @@ func (m *Whole) SizeOf() (n int) {
 		}
 	case *Whole_Chosen:
 		if v != nil {
-			n += 1 + runtime.SizeBytes(v.Chosen.SizeOf())
+			n += 1 + runtime.SizeBytes(v.Chosen.pbfastSize())
 		}
 	}
 	return n + len(m.unknownFields)
@@ -587,7 +605,6 @@ type pbfastWholeParts struct {
 	Number int32
 	Other  string
 	Part   pbfastPartNode
-	Second pbfastPartNode
 }
 
 type pbfastWholeNode struct {
@@ -654,7 +671,7 @@ func (m *Whole) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 			m.Names, i = runtime.Append(m.Names, v, p, i, j, 0x2a)
 		case 0x32:
 			if m.ByName == nil {
-				m.ByName = make(map[string]*Part, runtime.Run(p, i, 0x32))
+				m.ByName = make(map[string]*Part, runtime.MapRoom(p, i, 0x32))
 			}
 			i = m.pbfastEntryByName(d.Part(p, i, depth))
 		case 0x3a:
@@ -684,11 +701,7 @@ func (m *Whole) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 			}
 			*m.Other, i = d.RawText(p, i)
 		case 0x5a:
-			if s = runtime.Parts(d, s); s != nil && m.Second == nil {
-				m.Second, i = s.Second.pbfastDecode(d.Part(p, i, depth))
-			} else {
-				m.Second, i = m.Second.pbfastDecode(d.Part(p, i, depth))
-			}
+			m.Second, i = m.Second.pbfastDecode(d.Part(p, i, depth))
 		default:
 			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 6)
 		}
@@ -717,6 +730,11 @@ func (m *Whole) pbfastEntryByName(d *runtime.Decoder, p []byte, i, depth int) in
 		m.ByName[key] = value
 	}
 	return i
+}
+
+func (m *Whole) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *Whole) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -780,7 +798,7 @@ func (m *Whole) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 			m.Names, i = runtime.Append(m.Names, v, p, i, j, 0x2a)
 		case 0x32:
 			if m.ByName == nil {
-				m.ByName = make(map[string]*Part, runtime.Run(p, i, 0x32))
+				m.ByName = make(map[string]*Part, runtime.MapRoom(p, i, 0x32))
 			}
 			i = m.pbfastEntryByName(d.Part(p, i, depth))
 		case 0x3a:
@@ -821,9 +839,11 @@ func (m *Whole) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Part) SizeOf() int { return m.pbfastSize() }
+
 func (m *Part) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Part).pbfastSize)))
 }
 
 func (m *Part) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -840,17 +860,14 @@ func (m *Part) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Part) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *Part) SizeVT() int { return m.pbfastSize() }
+
+func (m *Part) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *Part) SizeVT() int { return m.SizeOf() }
-
-func (m *Part) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *Part) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *Part) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -871,6 +888,9 @@ func (m *Part) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runti
 func (m *Part) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *Part) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -883,7 +903,7 @@ func (m *Part) EqualVT(other *Part) bool { return proto.Equal(m, other) }
 
 func (m *Part) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *Part) SizeOf() (n int) {
+func (m *Part) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -894,7 +914,7 @@ func (m *Part) SizeOf() (n int) {
 		n += 1 + runtime.SizeBytes(len(m.Blob))
 	}
 	if m.Inner != nil {
-		n += 1 + runtime.SizeBytes(m.Inner.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Inner.pbfastSize())
 	}
 	if m.Number != nil {
 		n += 1 + runtime.SizeVarint(uint64(*m.Number))
@@ -1013,6 +1033,11 @@ func (m *Part) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *p
 	return m, i
 }
 
+func (m *Part) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
@@ -1064,9 +1089,11 @@ func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Inner) SizeOf() int { return m.pbfastSize() }
+
 func (m *Inner) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Inner).pbfastSize)))
 }
 
 func (m *Inner) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -1083,17 +1110,14 @@ func (m *Inner) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Inner) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *Inner) SizeVT() int { return m.pbfastSize() }
+
+func (m *Inner) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *Inner) SizeVT() int { return m.SizeOf() }
-
-func (m *Inner) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *Inner) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *Inner) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -1114,6 +1138,9 @@ func (m *Inner) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runt
 func (m *Inner) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *Inner) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -1126,7 +1153,7 @@ func (m *Inner) EqualVT(other *Inner) bool { return proto.Equal(m, other) }
 
 func (m *Inner) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *Inner) SizeOf() (n int) {
+func (m *Inner) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -1198,6 +1225,11 @@ func (m *Inner) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 	return m, i
 }
 
+func (m *Inner) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Inner) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
@@ -1222,9 +1254,11 @@ func (m *Inner) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Shared) SizeOf() int { return m.pbfastSize() }
+
 func (m *Shared) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Shared).pbfastSize)))
 }
 
 func (m *Shared) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -1241,17 +1275,14 @@ func (m *Shared) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Shared) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *Shared) SizeVT() int { return m.pbfastSize() }
+
+func (m *Shared) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *Shared) SizeVT() int { return m.SizeOf() }
-
-func (m *Shared) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *Shared) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *Shared) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -1272,6 +1303,9 @@ func (m *Shared) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, run
 func (m *Shared) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *Shared) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -1284,7 +1318,7 @@ func (m *Shared) EqualVT(other *Shared) bool { return proto.Equal(m, other) }
 
 func (m *Shared) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *Shared) SizeOf() (n int) {
+func (m *Shared) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -1295,7 +1329,7 @@ func (m *Shared) SizeOf() (n int) {
 		n += 1 + runtime.SizeBytes(len(m.Blob))
 	}
 	for _, v := range m.Parts {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -1387,6 +1421,11 @@ func (m *Shared) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n 
 	return m, i
 }
 
+func (m *Shared) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Shared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
@@ -1430,9 +1469,11 @@ func (m *Shared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *PartlyShared) SizeOf() int { return m.pbfastSize() }
+
 func (m *PartlyShared) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*PartlyShared).pbfastSize)))
 }
 
 func (m *PartlyShared) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -1449,17 +1490,14 @@ func (m *PartlyShared) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *PartlyShared) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *PartlyShared) SizeVT() int { return m.pbfastSize() }
+
+func (m *PartlyShared) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *PartlyShared) SizeVT() int { return m.SizeOf() }
-
-func (m *PartlyShared) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *PartlyShared) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *PartlyShared) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -1482,6 +1520,9 @@ func (m *PartlyShared) UnmarshalVT(data []byte) error {
 func (m *PartlyShared) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *PartlyShared) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -1496,7 +1537,7 @@ func (m *PartlyShared) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *PartlyShared) SizeOf() (n int) {
+func (m *PartlyShared) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -1600,6 +1641,11 @@ func (m *PartlyShared) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth i
 	return m, i
 }
 
+func (m *PartlyShared) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *PartlyShared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
@@ -1640,12 +1686,14 @@ func (m *PartlyShared) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) i
 	return i
 }
 
+func (m *Chooser) SizeOf() int { return m.pbfastSize() }
+
 func (m *Chooser) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Chooser).pbfastSize)))
 }
 
 func (m *Chooser) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -1665,20 +1713,14 @@ func (m *Chooser) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return proto.CheckInitialized(m)
 }
 
-func (m *Chooser) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+func (m *Chooser) SizeVT() int { return m.pbfastSize() }
+
+func (m *Chooser) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *Chooser) SizeVT() int { return m.SizeOf() }
-
-func (m *Chooser) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *Chooser) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *Chooser) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -1701,6 +1743,9 @@ func (m *Chooser) UnmarshalVT(data []byte) error {
 func (m *Chooser) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *Chooser) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -1713,7 +1758,7 @@ func (m *Chooser) EqualVT(other *Chooser) bool { return proto.Equal(m, other) }
 
 func (m *Chooser) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *Chooser) SizeOf() (n int) {
+func (m *Chooser) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -1724,7 +1769,7 @@ func (m *Chooser) SizeOf() (n int) {
 		}
 	case *Chooser_Needs:
 		if v != nil {
-			n += 1 + runtime.SizeBytes(v.Needs.SizeOf())
+			n += 1 + runtime.SizeBytes(v.Needs.pbfastSize())
 		}
 	}
 	return n + len(m.unknownFields)
@@ -1786,6 +1831,14 @@ func (m *Chooser) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Cho
 	return m, i
 }
 
+func (m *Chooser) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
 func (m *Chooser) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Choice = nil
@@ -1810,12 +1863,14 @@ func (m *Chooser) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Needs) SizeOf() int { return m.pbfastSize() }
+
 func (m *Needs) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Needs).pbfastSize)))
 }
 
 func (m *Needs) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -1835,20 +1890,14 @@ func (m *Needs) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return proto.CheckInitialized(m)
 }
 
-func (m *Needs) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+func (m *Needs) SizeVT() int { return m.pbfastSize() }
+
+func (m *Needs) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *Needs) SizeVT() int { return m.SizeOf() }
-
-func (m *Needs) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *Needs) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *Needs) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -1869,6 +1918,9 @@ func (m *Needs) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runt
 func (m *Needs) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *Needs) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -1881,7 +1933,7 @@ func (m *Needs) EqualVT(other *Needs) bool { return proto.Equal(m, other) }
 
 func (m *Needs) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *Needs) SizeOf() (n int) {
+func (m *Needs) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -1953,6 +2005,14 @@ func (m *Needs) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 	return m, i
 }
 
+func (m *Needs) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
 func (m *Needs) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldName := m.Name
@@ -1977,9 +2037,11 @@ func (m *Needs) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Tree) SizeOf() int { return m.pbfastSize() }
+
 func (m *Tree) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Tree).pbfastSize)))
 }
 
 func (m *Tree) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -1996,17 +2058,14 @@ func (m *Tree) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Tree) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *Tree) SizeVT() int { return m.pbfastSize() }
+
+func (m *Tree) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *Tree) SizeVT() int { return m.SizeOf() }
-
-func (m *Tree) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *Tree) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *Tree) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -2027,6 +2086,9 @@ func (m *Tree) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runti
 func (m *Tree) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *Tree) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -2039,12 +2101,12 @@ func (m *Tree) EqualVT(other *Tree) bool { return proto.Equal(m, other) }
 
 func (m *Tree) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *Tree) SizeOf() (n int) {
+func (m *Tree) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	for _, v := range m.Branches {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -2092,6 +2154,11 @@ func (m *Tree) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Tree, 
 	return m, i
 }
 
+func (m *Tree) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Tree) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Branches = m.Branches[:0]
@@ -2121,14 +2188,14 @@ func (m *Tree) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 
 func init() {
 	file_test_messages_memory_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*M).pbfastEncode, (*M).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*M_Deep).pbfastEncode, (*M_Deep).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Whole).pbfastEncode, (*Whole).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Part).pbfastEncode, (*Part).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Inner).pbfastEncode, (*Inner).pbfastDecode)
-	runtime.Hook(runtime.Copied, true, nil, (*Shared).pbfastEncode, (*Shared).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart|runtime.Share|runtime.Copied, true, nil, (*PartlyShared).pbfastEncode, (*PartlyShared).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*Chooser).pbfastEncode, (*Chooser).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*Needs).pbfastEncode, (*Needs).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Tree).pbfastEncode, (*Tree).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*M).pbfastSize, (*M).pbfastEncode, (*M).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*M_Deep).pbfastSize, (*M_Deep).pbfastEncode, (*M_Deep).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Whole).pbfastSize, (*Whole).pbfastEncode, (*Whole).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Part).pbfastSize, (*Part).pbfastEncode, (*Part).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Inner).pbfastSize, (*Inner).pbfastEncode, (*Inner).pbfastDecode)
+	runtime.Hook(runtime.Copied, true, nil, (*Shared).pbfastSize, (*Shared).pbfastEncode, (*Shared).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart|runtime.Share|runtime.Copied, true, nil, (*PartlyShared).pbfastSize, (*PartlyShared).pbfastEncode, (*PartlyShared).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*Chooser).pbfastSize, (*Chooser).pbfastEncode, (*Chooser).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*Needs).pbfastSize, (*Needs).pbfastEncode, (*Needs).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Tree).pbfastSize, (*Tree).pbfastEncode, (*Tree).pbfastDecode)
 }

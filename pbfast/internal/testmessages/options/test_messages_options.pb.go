@@ -24,11 +24,8 @@ const (
 type Mixed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Usual         string                 `protobuf:"bytes,1,opt,name=usual,proto3" json:"usual,omitempty"`
-	Own           string                 `protobuf:"bytes,2,opt,name=own,proto3" json:"own,omitempty"`
 	Alias         string                 `protobuf:"bytes,3,opt,name=alias,proto3" json:"alias,omitempty"`
 	AliasBytes    []byte                 `protobuf:"bytes,4,opt,name=alias_bytes,json=aliasBytes,proto3" json:"alias_bytes,omitempty"`
-	OwnList       []string               `protobuf:"bytes,5,rep,name=own_list,json=ownList,proto3" json:"own_list,omitempty"`
-	OwnMap        map[string][]byte      `protobuf:"bytes,6,rep,name=own_map,json=ownMap,proto3" json:"own_map,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Kept          *Kept                  `protobuf:"bytes,7,opt,name=kept,proto3" json:"kept,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -71,13 +68,6 @@ func (x *Mixed) GetUsual() string {
 	return ""
 }
 
-func (x *Mixed) GetOwn() string {
-	if x != nil {
-		return x.Own
-	}
-	return ""
-}
-
 func (x *Mixed) GetAlias() string {
 	if x != nil {
 		return x.Alias
@@ -92,85 +82,11 @@ func (x *Mixed) GetAliasBytes() []byte {
 	return nil
 }
 
-func (x *Mixed) GetOwnList() []string {
-	if x != nil {
-		return x.OwnList
-	}
-	return nil
-}
-
-func (x *Mixed) GetOwnMap() map[string][]byte {
-	if x != nil {
-		return x.OwnMap
-	}
-	return nil
-}
-
 func (x *Mixed) GetKept() *Kept {
 	if x != nil {
 		return x.Kept
 	}
 	return nil
-}
-
-type Owner struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	First         string                 `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
-	Second        []byte                 `protobuf:"bytes,2,opt,name=second,proto3,oneof" json:"second,omitempty"`
-	Third         string                 `protobuf:"bytes,3,opt,name=third,proto3" json:"third,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Owner) Reset() {
-	*x = Owner{}
-	mi := &file_test_messages_options_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Owner) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Owner) ProtoMessage() {}
-
-func (x *Owner) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_options_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Owner.ProtoReflect.Descriptor instead.
-func (*Owner) Descriptor() ([]byte, []int) {
-	return file_test_messages_options_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *Owner) GetFirst() string {
-	if x != nil {
-		return x.First
-	}
-	return ""
-}
-
-func (x *Owner) GetSecond() []byte {
-	if x != nil {
-		return x.Second
-	}
-	return nil
-}
-
-func (x *Owner) GetThird() string {
-	if x != nil {
-		return x.Third
-	}
-	return ""
 }
 
 type Kept struct {
@@ -183,7 +99,7 @@ type Kept struct {
 
 func (x *Kept) Reset() {
 	*x = Kept{}
-	mi := &file_test_messages_options_proto_msgTypes[2]
+	mi := &file_test_messages_options_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -195,7 +111,7 @@ func (x *Kept) String() string {
 func (*Kept) ProtoMessage() {}
 
 func (x *Kept) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_options_proto_msgTypes[2]
+	mi := &file_test_messages_options_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -208,7 +124,7 @@ func (x *Kept) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kept.ProtoReflect.Descriptor instead.
 func (*Kept) Descriptor() ([]byte, []int) {
-	return file_test_messages_options_proto_rawDescGZIP(), []int{2}
+	return file_test_messages_options_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Kept) GetUsual() string {
@@ -234,7 +150,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_test_messages_options_proto_msgTypes[3]
+	mi := &file_test_messages_options_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -246,7 +162,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_options_proto_msgTypes[3]
+	mi := &file_test_messages_options_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -259,7 +175,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_test_messages_options_proto_rawDescGZIP(), []int{3}
+	return file_test_messages_options_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Part) GetUsual() string {
@@ -273,24 +189,13 @@ var File_test_messages_options_proto protoreflect.FileDescriptor
 
 const file_test_messages_options_proto_rawDesc = "" +
 	"\n" +
-	"\x1btest_messages_options.proto\x12\x0fpostage.options\"\xa4\x02\n" +
+	"\x1btest_messages_options.proto\x12\x0fpostage.options\"\x7f\n" +
 	"\x05Mixed\x12\x14\n" +
-	"\x05usual\x18\x01 \x01(\tR\x05usual\x12\x10\n" +
-	"\x03own\x18\x02 \x01(\tR\x03own\x12\x14\n" +
+	"\x05usual\x18\x01 \x01(\tR\x05usual\x12\x14\n" +
 	"\x05alias\x18\x03 \x01(\tR\x05alias\x12\x1f\n" +
 	"\valias_bytes\x18\x04 \x01(\fR\n" +
-	"aliasBytes\x12\x19\n" +
-	"\bown_list\x18\x05 \x03(\tR\aownList\x12;\n" +
-	"\aown_map\x18\x06 \x03(\v2\".postage.options.Mixed.OwnMapEntryR\x06ownMap\x12)\n" +
-	"\x04kept\x18\a \x01(\v2\x15.postage.options.KeptR\x04kept\x1a9\n" +
-	"\vOwnMapEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"[\n" +
-	"\x05Owner\x12\x14\n" +
-	"\x05first\x18\x01 \x01(\tR\x05first\x12\x1b\n" +
-	"\x06second\x18\x02 \x01(\fH\x00R\x06second\x88\x01\x01\x12\x14\n" +
-	"\x05third\x18\x03 \x01(\tR\x05thirdB\t\n" +
-	"\a_second\"I\n" +
+	"aliasBytes\x12)\n" +
+	"\x04kept\x18\a \x01(\v2\x15.postage.options.KeptR\x04kept\"I\n" +
 	"\x04Kept\x12\x14\n" +
 	"\x05usual\x18\x01 \x01(\tR\x05usual\x12+\n" +
 	"\x05parts\x18\x02 \x03(\v2\x15.postage.options.PartR\x05parts\"\x1c\n" +
@@ -309,23 +214,20 @@ func file_test_messages_options_proto_rawDescGZIP() []byte {
 	return file_test_messages_options_proto_rawDescData
 }
 
-var file_test_messages_options_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_test_messages_options_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_test_messages_options_proto_goTypes = []any{
 	(*Mixed)(nil), // 0: postage.options.Mixed
-	(*Owner)(nil), // 1: postage.options.Owner
-	(*Kept)(nil),  // 2: postage.options.Kept
-	(*Part)(nil),  // 3: postage.options.Part
-	nil,           // 4: postage.options.Mixed.OwnMapEntry
+	(*Kept)(nil),  // 1: postage.options.Kept
+	(*Part)(nil),  // 2: postage.options.Part
 }
 var file_test_messages_options_proto_depIdxs = []int32{
-	4, // 0: postage.options.Mixed.own_map:type_name -> postage.options.Mixed.OwnMapEntry
-	2, // 1: postage.options.Mixed.kept:type_name -> postage.options.Kept
-	3, // 2: postage.options.Kept.parts:type_name -> postage.options.Part
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	1, // 0: postage.options.Mixed.kept:type_name -> postage.options.Kept
+	2, // 1: postage.options.Kept.parts:type_name -> postage.options.Part
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_test_messages_options_proto_init() }
@@ -333,14 +235,13 @@ func file_test_messages_options_proto_init() {
 	if File_test_messages_options_proto != nil {
 		return
 	}
-	file_test_messages_options_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_test_messages_options_proto_rawDesc), len(file_test_messages_options_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -7,9 +7,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Mixed) SizeOf() int { return m.pbfastSize() }
+
 func (m *Mixed) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Mixed).pbfastSize)))
 }
 
 func (m *Mixed) Unmarshal(data []byte) error {
@@ -28,22 +30,15 @@ func (m *Mixed) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Mixed) SizeOf() (n int) {
+func (m *Mixed) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeSome(1, len(m.Usual))
-	n += runtime.SizeSome(1, len(m.Own))
 	n += runtime.SizeSome(1, len(m.Alias))
 	n += runtime.SizeSome(1, len(m.AliasBytes))
-	for _, v := range m.OwnList {
-		n += 1 + runtime.SizeBytes(len(v))
-	}
-	for k, v := range m.OwnMap {
-		n += 1 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
-	}
 	if m.Kept != nil {
-		n += 1 + runtime.SizeBytes(m.Kept.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Kept.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -57,24 +52,7 @@ func (m *Mixed) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 	if m.Kept != nil {
 		w, i = m.Kept.pbfastEncode(e, w, i, 0x3a)
 	}
-	if len(m.OwnMap) > 0 {
-		if e.Deterministic() {
-			keys := runtime.SortedKeys(m.OwnMap)
-			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = m.pbfastPutOwnMap(e, w, i, keys[n], m.OwnMap[keys[n]])
-			}
-		} else {
-			for k, v := range m.OwnMap {
-				w, i = m.pbfastPutOwnMap(e, w, i, k, v)
-			}
-		}
-	}
-	for k := len(m.OwnList) - 1; k >= 0; k-- {
-		v := m.OwnList[k]
-		w, i = e.Room(w, i, 11+len(v))
-		i = e.PutText(w, i, v, 0x2a)
-	}
-	w, i = e.Room(w, i, 44+len(m.Usual)+len(m.Own)+len(m.Alias)+len(m.AliasBytes))
+	w, i = e.Room(w, i, 33+len(m.Usual)+len(m.Alias)+len(m.AliasBytes))
 	if len(m.AliasBytes) > 0 {
 		i -= len(m.AliasBytes)
 		copy(w[i:], m.AliasBytes)
@@ -83,23 +61,10 @@ func (m *Mixed) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([
 	if len(m.Alias) > 0 {
 		i = e.PutText(w, i, m.Alias, 0x1a)
 	}
-	if len(m.Own) > 0 {
-		i = e.PutText(w, i, m.Own, 0x12)
-	}
 	if len(m.Usual) > 0 {
 		i = e.PutText(w, i, m.Usual, 0xa)
 	}
 	return e.Length(w, i, end, tag)
-}
-
-func (*Mixed) pbfastPutOwnMap(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
-	w, i = e.Room(w, i, 33+len(k)+len(v))
-	last := i
-	i -= len(v)
-	copy(w[i:], v)
-	i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(v))), 0x12)
-	i = e.PutText(w, i, k, 0xa)
-	return w, runtime.PutByte(w, runtime.PutVarint(w, i, uint64(last-i)), 0x32)
 }
 
 type pbfastMixedParts struct {
@@ -135,123 +100,15 @@ func (m *Mixed) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 		switch tag {
 		case 0xa:
 			m.Usual, i = d.Text(p, i)
-		case 0x12:
-			m.Own, i = runtime.Owning().Text(p, i)
 		case 0x1a:
 			m.Alias, i = d.Aliasing(runtime.Alias).Text(p, i)
 		case 0x22:
 			m.AliasBytes, i = d.Aliasing(runtime.Alias).Bytes(p, i)
-		case 0x2a:
-			v, j := runtime.Owning().Text(p, i)
-			m.OwnList, i = runtime.Append(m.OwnList, v, p, i, j, 0x2a)
-		case 0x32:
-			if m.OwnMap == nil {
-				m.OwnMap = make(map[string][]byte, runtime.Run(p, i, 0x32))
-			}
-			i = m.pbfastEntryOwnMap(d.Part(p, i, depth))
 		case 0x3a:
 			if s = runtime.Parts(d, s); s != nil && m.Kept == nil {
 				m.Kept = &s.Kept
 			}
 			m.Kept, i = m.Kept.pbfastDecode(d.Part(p, i, depth))
-		default:
-			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 6)
-		}
-	}
-	return m, i
-}
-
-func (m *Mixed) pbfastEntryOwnMap(d *runtime.Decoder, p []byte, i, depth int) int {
-	var key string
-	var value []byte
-	for uint(i) < uint(len(p)) {
-		tag := uint64(p[i])
-		if i++; tag >= 0x80 {
-			tag, i = runtime.Varint(p, i-1)
-		}
-		switch tag {
-		case 0xa:
-			key, i = runtime.Owning().Text(p, i)
-		case 0x12:
-			value, i = runtime.Owning().PresentBytes(p, i)
-		default:
-			i = runtime.Skip(p, i, tag)
-		}
-	}
-	if i >= 0 {
-		m.OwnMap[key] = value
-	}
-	return i
-}
-
-func (m *Owner) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *Owner) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Owner) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Owner) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Owner) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Owner) SizeOf() (n int) {
-	if m == nil {
-		return 0
-	}
-	n += runtime.SizeSome(1, len(m.First))
-	if m.Second != nil {
-		n += 1 + runtime.SizeBytes(len(m.Second))
-	}
-	n += runtime.SizeSome(1, len(m.Third))
-	return n + len(m.unknownFields)
-}
-
-func (m *Owner) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
-	end := len(w) - i
-	if m == nil {
-		return e.Length(w, i, end, tag)
-	}
-	w, i = e.Unknown(w, i, m.unknownFields)
-	w, i = e.Room(w, i, 33+len(m.First)+len(m.Second)+len(m.Third))
-	if len(m.Third) > 0 {
-		i = e.PutText(w, i, m.Third, 0x1a)
-	}
-	if m.Second != nil {
-		i -= len(m.Second)
-		copy(w[i:], m.Second)
-		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.Second))), 0x12)
-	}
-	if len(m.First) > 0 {
-		i = e.PutText(w, i, m.First, 0xa)
-	}
-	return e.Length(w, i, end, tag)
-}
-
-func (m *Owner) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Owner, int) {
-	if m == nil {
-		m = new(Owner)
-	}
-	for uint(i) < uint(len(p)) {
-		tag := uint64(p[i])
-		if i++; tag >= 0x80 {
-			tag, i = runtime.Varint(p, i-1)
-		}
-		switch tag {
-		case 0xa:
-			m.First, i = runtime.Owning().Text(p, i)
-		case 0x12:
-			m.Second, i = runtime.Owning().PresentBytes(p, i)
-		case 0x1a:
-			m.Third, i = runtime.Owning().Text(p, i)
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -259,9 +116,11 @@ func (m *Owner) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Owner
 	return m, i
 }
 
+func (m *Kept) SizeOf() int { return m.pbfastSize() }
+
 func (m *Kept) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Kept).pbfastSize)))
 }
 
 func (m *Kept) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -278,18 +137,13 @@ func (m *Kept) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Kept) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Kept) SizeOf() (n int) {
+func (m *Kept) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeSome(1, len(m.Usual))
 	for _, v := range m.Parts {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -349,6 +203,11 @@ func (m *Kept) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Kept, 
 	return m, i
 }
 
+func (m *Kept) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Kept) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Usual = ""
@@ -403,9 +262,11 @@ func (m *Kept) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Part) SizeOf() int { return m.pbfastSize() }
+
 func (m *Part) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Part).pbfastSize)))
 }
 
 func (m *Part) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -422,12 +283,7 @@ func (m *Part) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Part) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Part) SizeOf() (n int) {
+func (m *Part) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -467,6 +323,11 @@ func (m *Part) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Part, 
 	return m, i
 }
 
+func (m *Part) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Usual = ""
@@ -487,8 +348,7 @@ func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 
 func init() {
 	file_test_messages_options_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart|runtime.Alias, true, nil, (*Mixed).pbfastEncode, (*Mixed).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Owner).pbfastEncode, (*Owner).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Kept).pbfastEncode, (*Kept).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Part).pbfastEncode, (*Part).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart|runtime.Alias, true, nil, (*Mixed).pbfastSize, (*Mixed).pbfastEncode, (*Mixed).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Kept).pbfastSize, (*Kept).pbfastEncode, (*Kept).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Part).pbfastSize, (*Part).pbfastEncode, (*Part).pbfastDecode)
 }

@@ -9,12 +9,14 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *TestAllTypesProto2) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllTypesProto2).pbfastSize)))
 }
 
 func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
@@ -36,20 +38,14 @@ func (m *TestAllTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) err
 	return proto.CheckInitialized(m)
 }
 
-func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+func (m *TestAllTypesProto2) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestAllTypesProto2) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestAllTypesProto2) SizeVT() int { return m.SizeOf() }
-
-func (m *TestAllTypesProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestAllTypesProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -72,6 +68,9 @@ func (m *TestAllTypesProto2) UnmarshalVT(data []byte) error {
 func (m *TestAllTypesProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *TestAllTypesProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -86,7 +85,7 @@ func (m *TestAllTypesProto2) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesProto2) SizeOf() (n int) {
+func (m *TestAllTypesProto2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -139,10 +138,10 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 1 + runtime.SizeBytes(len(m.OptionalBytes))
 	}
 	if m.OptionalNestedMessage != nil {
-		n += 2 + runtime.SizeBytes(m.OptionalNestedMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.OptionalNestedMessage.pbfastSize())
 	}
 	if m.OptionalForeignMessage != nil {
-		n += 2 + runtime.SizeBytes(m.OptionalForeignMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.OptionalForeignMessage.pbfastSize())
 	}
 	if m.OptionalNestedEnum != nil {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalNestedEnum)))
@@ -157,7 +156,7 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(len(*m.OptionalCord))
 	}
 	if m.RecursiveMessage != nil {
-		n += 2 + runtime.SizeBytes(m.RecursiveMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.RecursiveMessage.pbfastSize())
 	}
 	if len(m.RepeatedInt32) > 0 {
 		n += 2*len(m.RepeatedInt32) + runtime.SizeVarints(m.RepeatedInt32)
@@ -205,10 +204,10 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.RepeatedNestedMessage {
-		n += 2 + runtime.SizeBytes(v.SizeOf())
+		n += 2 + runtime.SizeBytes(v.pbfastSize())
 	}
 	for _, v := range m.RepeatedForeignMessage {
-		n += 2 + runtime.SizeBytes(v.SizeOf())
+		n += 2 + runtime.SizeBytes(v.pbfastSize())
 	}
 	if len(m.RepeatedNestedEnum) > 0 {
 		n += 2*len(m.RepeatedNestedEnum) + runtime.SizeVarints(m.RepeatedNestedEnum)
@@ -258,10 +257,10 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.MapStringNestedMessage {
-		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.pbfastSize()))
 	}
 	for k, v := range m.MapStringForeignMessage {
-		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.pbfastSize()))
 	}
 	for k, v := range m.MapStringNestedEnum {
 		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
@@ -354,16 +353,16 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		n += 2*len(m.UnpackedNestedEnum) + runtime.SizeVarints(m.UnpackedNestedEnum)
 	}
 	for k, v := range m.MapInt32NestedMessage {
-		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+runtime.SizeBytes(v.SizeOf()))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+runtime.SizeBytes(v.pbfastSize()))
 	}
 	for k, _ := range m.MapInt32Bool {
 		n += 2 + runtime.SizeBytes(2+runtime.SizeVarint(uint64(int64(k)))+1)
 	}
 	if m.Data != nil {
-		n += 4 + m.Data.SizeOf()
+		n += 4 + m.Data.pbfastSize()
 	}
 	if m.Multiwordgroupfield != nil {
-		n += 4 + m.Multiwordgroupfield.SizeOf()
+		n += 4 + m.Multiwordgroupfield.pbfastSize()
 	}
 	if m.DefaultInt32 != nil {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.DefaultInt32)))
@@ -474,7 +473,7 @@ func (m *TestAllTypesProto2) SizeOf() (n int) {
 		}
 	case *TestAllTypesProto2_OneofNestedMessage:
 		if v != nil {
-			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.SizeOf())
+			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.pbfastSize())
 		}
 	case *TestAllTypesProto2_OneofString:
 		if v != nil {
@@ -1518,22 +1517,6 @@ type pbfastTestAllTypesProto2Parts struct {
 	OptionalString      string
 	OptionalNestedEnum  TestAllTypesProto2_NestedEnum
 	OptionalForeignEnum ForeignEnumProto2
-	OptionalStringPiece string
-	OptionalCord        string
-	DefaultInt32        int32
-	DefaultInt64        int64
-	DefaultUint32       uint32
-	DefaultUint64       uint64
-	DefaultSint32       int32
-	DefaultSint64       int64
-	DefaultFixed32      uint32
-	DefaultFixed64      uint64
-	DefaultSfixed32     int32
-	DefaultSfixed64     int64
-	DefaultFloat        float32
-	DefaultDouble       float64
-	DefaultBool         bool
-	DefaultString       string
 }
 
 type pbfastTestAllTypesProto2Node struct {
@@ -1719,20 +1702,12 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			*m.OptionalForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
 		case 0xc2:
 			if m.OptionalStringPiece == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.OptionalStringPiece = &s.OptionalStringPiece
-				} else {
-					m.OptionalStringPiece = new(string)
-				}
+				m.OptionalStringPiece = new(string)
 			}
 			*m.OptionalStringPiece, i = d.RawText(p, i)
 		case 0xca:
 			if m.OptionalCord == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.OptionalCord = &s.OptionalCord
-				} else {
-					m.OptionalCord = new(string)
-				}
+				m.OptionalCord = new(string)
 			}
 			*m.OptionalCord, i = d.RawText(p, i)
 		case 0xda:
@@ -1848,97 +1823,97 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			m.RepeatedCord, i = runtime.Append(m.RepeatedCord, v, p, i, j, 0x3ba)
 		case 0x1c2:
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3c2))
 			}
 			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
 		case 0x1ca:
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ca))
 			}
 			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
 		case 0x1d2:
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3d2))
 			}
 			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
 		case 0x1da:
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3da))
 			}
 			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
 		case 0x1e2:
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3e2))
 			}
 			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
 		case 0x1ea:
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ea))
 			}
 			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
 		case 0x1f2:
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3f2))
 			}
 			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
 		case 0x1fa:
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3fa))
 			}
 			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
 		case 0x202:
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x482))
 			}
 			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
 		case 0x20a:
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x48a))
 			}
 			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
 		case 0x212:
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.MapRoom(p, i, 0x492))
 			}
 			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
 		case 0x21a:
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.MapRoom(p, i, 0x49a))
 			}
 			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
 		case 0x222:
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.MapRoom(p, i, 0x4a2))
 			}
 			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
 		case 0x22a:
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.MapRoom(p, i, 0x4aa))
 			}
 			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
 		case 0x232:
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.MapRoom(p, i, 0x4b2))
 			}
 			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
 		case 0x23a:
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.MapRoom(p, i, 0x4ba))
 			}
 			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
 		case 0x242:
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.MapRoom(p, i, 0x4c2))
 			}
 			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
 		case 0x24a:
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.MapRoom(p, i, 0x4ca))
 			}
 			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
 		case 0x252:
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.MapRoom(p, i, 0x4d2))
 			}
 			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
 		case 0x258:
@@ -2083,12 +2058,12 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			m.UnpackedNestedEnum, i = runtime.AppendVarints(m.UnpackedNestedEnum, p, i)
 		case 0x33a:
 			if m.MapInt32NestedMessage == nil {
-				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x6ba))
+				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.MapRoom(p, i, 0x6ba))
 			}
 			i = m.pbfastEntryMapInt32NestedMessage(d.Part(p, i, depth))
 		case 0x342:
 			if m.MapInt32Bool == nil {
-				m.MapInt32Bool = make(map[int32]bool, runtime.Run(p, i, 0x6c2))
+				m.MapInt32Bool = make(map[int32]bool, runtime.MapRoom(p, i, 0x6c2))
 			}
 			i = m.pbfastEntryMapInt32Bool(d.Part(p, i, depth))
 		case 0x378:
@@ -2128,133 +2103,79 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			o.OneofEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
 			m.OneofField = o
 		case 0x64b:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.Data, i = m.Data.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x64c, depth)
 		case 0x663:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.Multiwordgroupfield, i = m.Multiwordgroupfield.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x664, depth)
 		case 0x788:
 			if m.DefaultInt32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultInt32 = &s.DefaultInt32
-				} else {
-					m.DefaultInt32 = new(int32)
-				}
+				m.DefaultInt32 = new(int32)
 			}
 			*m.DefaultInt32, i = runtime.Int[int32](p, i)
 		case 0x790:
 			if m.DefaultInt64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultInt64 = &s.DefaultInt64
-				} else {
-					m.DefaultInt64 = new(int64)
-				}
+				m.DefaultInt64 = new(int64)
 			}
 			*m.DefaultInt64, i = runtime.Int[int64](p, i)
 		case 0x798:
 			if m.DefaultUint32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultUint32 = &s.DefaultUint32
-				} else {
-					m.DefaultUint32 = new(uint32)
-				}
+				m.DefaultUint32 = new(uint32)
 			}
 			*m.DefaultUint32, i = runtime.Int[uint32](p, i)
 		case 0x7a0:
 			if m.DefaultUint64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultUint64 = &s.DefaultUint64
-				} else {
-					m.DefaultUint64 = new(uint64)
-				}
+				m.DefaultUint64 = new(uint64)
 			}
 			*m.DefaultUint64, i = runtime.Varint(p, i)
 		case 0x7a8:
 			if m.DefaultSint32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSint32 = &s.DefaultSint32
-				} else {
-					m.DefaultSint32 = new(int32)
-				}
+				m.DefaultSint32 = new(int32)
 			}
 			*m.DefaultSint32, i = runtime.Sint32(p, i)
 		case 0x7b0:
 			if m.DefaultSint64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSint64 = &s.DefaultSint64
-				} else {
-					m.DefaultSint64 = new(int64)
-				}
+				m.DefaultSint64 = new(int64)
 			}
 			*m.DefaultSint64, i = runtime.Sint64(p, i)
 		case 0x7bd:
 			if m.DefaultFixed32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFixed32 = &s.DefaultFixed32
-				} else {
-					m.DefaultFixed32 = new(uint32)
-				}
+				m.DefaultFixed32 = new(uint32)
 			}
 			*m.DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
 		case 0x7c1:
 			if m.DefaultFixed64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFixed64 = &s.DefaultFixed64
-				} else {
-					m.DefaultFixed64 = new(uint64)
-				}
+				m.DefaultFixed64 = new(uint64)
 			}
 			*m.DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
 		case 0x7cd:
 			if m.DefaultSfixed32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSfixed32 = &s.DefaultSfixed32
-				} else {
-					m.DefaultSfixed32 = new(int32)
-				}
+				m.DefaultSfixed32 = new(int32)
 			}
 			*m.DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
 		case 0x7d1:
 			if m.DefaultSfixed64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSfixed64 = &s.DefaultSfixed64
-				} else {
-					m.DefaultSfixed64 = new(int64)
-				}
+				m.DefaultSfixed64 = new(int64)
 			}
 			*m.DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
 		case 0x7dd:
 			if m.DefaultFloat == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFloat = &s.DefaultFloat
-				} else {
-					m.DefaultFloat = new(float32)
-				}
+				m.DefaultFloat = new(float32)
 			}
 			*m.DefaultFloat, i = runtime.Fixed32[float32](p, i)
 		case 0x7e1:
 			if m.DefaultDouble == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultDouble = &s.DefaultDouble
-				} else {
-					m.DefaultDouble = new(float64)
-				}
+				m.DefaultDouble = new(float64)
 			}
 			*m.DefaultDouble, i = runtime.Fixed64[float64](p, i)
 		case 0x7e8:
 			if m.DefaultBool == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultBool = &s.DefaultBool
-				} else {
-					m.DefaultBool = new(bool)
-				}
+				m.DefaultBool = new(bool)
 			}
 			*m.DefaultBool, i = runtime.Bool(p, i)
 		case 0x7f2:
 			if m.DefaultString == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultString = &s.DefaultString
-				} else {
-					m.DefaultString = new(string)
-				}
+				m.DefaultString = new(string)
 			}
 			*m.DefaultString, i = d.RawText(p, i)
 		case 0x7fa:
@@ -2357,7 +2278,7 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			m.MessageSetCorrect, i = runtime.DeepForeign(d, p, i, depth, m.MessageSetCorrect)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Fallback(p, i, tag, m, depth)
+				i = d.Rest(p, i, tag, m, depth)
 			} else {
 				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104)
 			}
@@ -2849,6 +2770,14 @@ func (m *TestAllTypesProto2) pbfastEntryMapInt32Bool(d *runtime.Decoder, p []byt
 	return i
 }
 
+func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
 func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
@@ -3310,97 +3239,97 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			m.RepeatedCord, i = runtime.Append(m.RepeatedCord, v, p, i, j, 0x3ba)
 		case 0x1c2:
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3c2))
 			}
 			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
 		case 0x1ca:
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ca))
 			}
 			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
 		case 0x1d2:
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3d2))
 			}
 			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
 		case 0x1da:
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3da))
 			}
 			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
 		case 0x1e2:
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3e2))
 			}
 			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
 		case 0x1ea:
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ea))
 			}
 			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
 		case 0x1f2:
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3f2))
 			}
 			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
 		case 0x1fa:
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3fa))
 			}
 			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
 		case 0x202:
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x482))
 			}
 			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
 		case 0x20a:
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x48a))
 			}
 			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
 		case 0x212:
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.MapRoom(p, i, 0x492))
 			}
 			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
 		case 0x21a:
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.MapRoom(p, i, 0x49a))
 			}
 			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
 		case 0x222:
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.MapRoom(p, i, 0x4a2))
 			}
 			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
 		case 0x22a:
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.MapRoom(p, i, 0x4aa))
 			}
 			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
 		case 0x232:
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.MapRoom(p, i, 0x4b2))
 			}
 			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
 		case 0x23a:
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.MapRoom(p, i, 0x4ba))
 			}
 			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
 		case 0x242:
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.MapRoom(p, i, 0x4c2))
 			}
 			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
 		case 0x24a:
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.MapRoom(p, i, 0x4ca))
 			}
 			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
 		case 0x252:
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.MapRoom(p, i, 0x4d2))
 			}
 			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
 		case 0x258:
@@ -3545,12 +3474,12 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			m.UnpackedNestedEnum, i = runtime.AppendVarints(m.UnpackedNestedEnum, p, i)
 		case 0x33a:
 			if m.MapInt32NestedMessage == nil {
-				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x6ba))
+				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.MapRoom(p, i, 0x6ba))
 			}
 			i = m.pbfastEntryMapInt32NestedMessage(d.Part(p, i, depth))
 		case 0x342:
 			if m.MapInt32Bool == nil {
-				m.MapInt32Bool = make(map[int32]bool, runtime.Run(p, i, 0x6c2))
+				m.MapInt32Bool = make(map[int32]bool, runtime.MapRoom(p, i, 0x6c2))
 			}
 			i = m.pbfastEntryMapInt32Bool(d.Part(p, i, depth))
 		case 0x378:
@@ -3590,9 +3519,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			o.OneofEnum, i = runtime.Int[TestAllTypesProto2_NestedEnum](p, i)
 			m.OneofField = o
 		case 0x64b:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.Data, i = m.Data.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x64c, depth)
 		case 0x663:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.Multiwordgroupfield, i = m.Multiwordgroupfield.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x664, depth)
 		case 0x788:
 			if m.DefaultInt32 == nil {
 				if m.DefaultInt32 = oldDefaultInt32; m.DefaultInt32 == nil {
@@ -3827,7 +3758,7 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			m.MessageSetCorrect, i = runtime.DeepForeign(d, p, i, depth, m.MessageSetCorrect)
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Fallback(p, i, tag, m, depth)
+				i = d.Rest(p, i, tag, m, depth)
 			} else {
 				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104)
 			}
@@ -3836,12 +3767,14 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 	return i
 }
 
+func (m *TestAllTypesProto2_NestedMessage) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllTypesProto2_NestedMessage).pbfastSize)))
 }
 
 func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
@@ -3865,20 +3798,14 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastUnmarshal(data []byte, mode run
 	return proto.CheckInitialized(m)
 }
 
-func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+func (m *TestAllTypesProto2_NestedMessage) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestAllTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestAllTypesProto2_NestedMessage) SizeVT() int { return m.SizeOf() }
-
-func (m *TestAllTypesProto2_NestedMessage) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestAllTypesProto2_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -3905,6 +3832,9 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error 
 }
 
 func (m *TestAllTypesProto2_NestedMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3923,7 +3853,7 @@ func (m *TestAllTypesProto2_NestedMessage) EqualMessageVT(other proto.Message) b
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesProto2_NestedMessage) SizeOf() (n int) {
+func (m *TestAllTypesProto2_NestedMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -3931,7 +3861,7 @@ func (m *TestAllTypesProto2_NestedMessage) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.A)))
 	}
 	if m.Corecursive != nil {
-		n += 1 + runtime.SizeBytes(m.Corecursive.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Corecursive.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -4004,6 +3934,14 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastDecodeInto(d *runtime.Decoder, 
 	return m, i
 }
 
+func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
 func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
@@ -4039,21 +3977,10 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []b
 	return i
 }
 
+func (m *TestAllTypesProto2_Data) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.GroupInt32 != nil {
-		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
-	}
-	if m.GroupUint32 != nil {
-		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -4072,17 +3999,14 @@ func (m *TestAllTypesProto2_Data) pbfastUnmarshal(data []byte, mode runtime.Mode
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestAllTypesProto2_Data) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *TestAllTypesProto2_Data) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestAllTypesProto2_Data) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestAllTypesProto2_Data) SizeVT() int { return m.SizeOf() }
-
-func (m *TestAllTypesProto2_Data) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestAllTypesProto2_Data) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -4107,6 +4031,9 @@ func (m *TestAllTypesProto2_Data) UnmarshalVT(data []byte) error {
 func (m *TestAllTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *TestAllTypesProto2_Data) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -4123,7 +4050,20 @@ func (m *TestAllTypesProto2_Data) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesProto2_Data) SizeOf() (n int) {
+func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.GroupInt32 != nil {
+		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
+	}
+	if m.GroupUint32 != nil {
+		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestAllTypesProto2_Data) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -4203,10 +4143,19 @@ func (m *TestAllTypesProto2_Data) pbfastDecodeInto(d *runtime.Decoder, p []byte,
 			}
 			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return m, i
+}
+
+func (m *TestAllTypesProto2_Data) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -4236,27 +4185,20 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 			}
 			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return i
 }
 
+func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.GroupInt32 != nil {
-		b = runtime.AppendVarint(append(b, 0xe8, 0xc), uint64(int64(*m.GroupInt32)))
-	}
-	if m.GroupUint32 != nil {
-		b = runtime.AppendVarint(append(b, 0xf0, 0xc), uint64(*m.GroupUint32))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
@@ -4277,19 +4219,14 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastUnmarshal(data []byte, mo
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *TestAllTypesProto2_MultiWordGroupField) SizeVT() int { return m.SizeOf() }
+func (m *TestAllTypesProto2_MultiWordGroupField) SizeVT() int { return m.pbfastSize() }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m)
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -4318,6 +4255,9 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVTUnsafe(data []byte) 
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -4336,7 +4276,20 @@ func (m *TestAllTypesProto2_MultiWordGroupField) EqualMessageVT(other proto.Mess
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() (n int) {
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.GroupInt32 != nil {
+		b = runtime.AppendVarint(append(b, 0xe8, 0xc), uint64(int64(*m.GroupInt32)))
+	}
+	if m.GroupUint32 != nil {
+		b = runtime.AppendVarint(append(b, 0xf0, 0xc), uint64(*m.GroupUint32))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -4416,10 +4369,19 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecodeInto(d *runtime.Dec
 			}
 			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return m, i
+}
+
+func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -4449,15 +4411,21 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *runtime.Decoder,
 			}
 			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return i
 }
 
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastSize)))
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
@@ -4478,19 +4446,14 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastUnmarshal(data []
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.SizeOf() }
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.pbfastSize() }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m)
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -4519,6 +4482,9 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data 
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -4539,7 +4505,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(other pr
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -4611,6 +4577,11 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecodeInto(d *run
 	return m, i
 }
 
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldStr := m.Str
@@ -4635,18 +4606,10 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.
 	return i
 }
 
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.I != nil {
-		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
@@ -4667,19 +4630,14 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastUnmarshal(data []
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.SizeOf() }
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.pbfastSize() }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m)
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -4708,6 +4666,9 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data 
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -4728,7 +4689,17 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(other pr
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.I != nil {
+		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -4798,6 +4769,11 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecodeInto(d *run
 	return m, i
 }
 
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldI := m.I
@@ -4822,9 +4798,11 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.
 	return i
 }
 
+func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllTypesProto2_ExtensionWithOneof).pbfastSize)))
 }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
@@ -4845,19 +4823,14 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastUnmarshal(data []byte, mod
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *TestAllTypesProto2_ExtensionWithOneof) SizeVT() int { return m.SizeOf() }
+func (m *TestAllTypesProto2_ExtensionWithOneof) SizeVT() int { return m.pbfastSize() }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m)
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -4886,6 +4859,9 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVTUnsafe(data []byte) e
 }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -4904,7 +4880,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) EqualMessageVT(other proto.Messa
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() (n int) {
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -4967,6 +4943,11 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *runtime.Decoder,
 	return m, i
 }
 
+func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.OneofField = nil
@@ -4991,18 +4972,10 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, 
 	return i
 }
 
+func (m *ForeignMessageProto2) SizeOf() int { return m.pbfastSize() }
+
 func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.C != nil {
-		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *ForeignMessageProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -5019,17 +4992,14 @@ func (m *ForeignMessageProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) e
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *ForeignMessageProto2) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *ForeignMessageProto2) SizeVT() int { return m.pbfastSize() }
+
+func (m *ForeignMessageProto2) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *ForeignMessageProto2) SizeVT() int { return m.SizeOf() }
-
-func (m *ForeignMessageProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *ForeignMessageProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *ForeignMessageProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -5054,6 +5024,9 @@ func (m *ForeignMessageProto2) UnmarshalVT(data []byte) error {
 func (m *ForeignMessageProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *ForeignMessageProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5070,7 +5043,17 @@ func (m *ForeignMessageProto2) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *ForeignMessageProto2) SizeOf() (n int) {
+func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.C != nil {
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *ForeignMessageProto2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -5140,6 +5123,11 @@ func (m *ForeignMessageProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i,
 	return m, i
 }
 
+func (m *ForeignMessageProto2) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldC := m.C
@@ -5164,21 +5152,10 @@ func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 	return i
 }
 
+func (m *GroupField) SizeOf() int { return m.pbfastSize() }
+
 func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *GroupField) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.GroupInt32 != nil {
-		b = runtime.AppendVarint(append(b, 0xd0, 0x7), uint64(int64(*m.GroupInt32)))
-	}
-	if m.GroupUint32 != nil {
-		b = runtime.AppendVarint(append(b, 0xd8, 0x7), uint64(*m.GroupUint32))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *GroupField) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -5195,17 +5172,14 @@ func (m *GroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *GroupField) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *GroupField) SizeVT() int { return m.pbfastSize() }
+
+func (m *GroupField) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *GroupField) SizeVT() int { return m.SizeOf() }
-
-func (m *GroupField) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *GroupField) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *GroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -5228,6 +5202,9 @@ func (m *GroupField) UnmarshalVT(data []byte) error {
 func (m *GroupField) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *GroupField) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5240,7 +5217,20 @@ func (m *GroupField) EqualVT(other *GroupField) bool { return proto.Equal(m, oth
 
 func (m *GroupField) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *GroupField) SizeOf() (n int) {
+func (m *GroupField) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.GroupInt32 != nil {
+		b = runtime.AppendVarint(append(b, 0xd0, 0x7), uint64(int64(*m.GroupInt32)))
+	}
+	if m.GroupUint32 != nil {
+		b = runtime.AppendVarint(append(b, 0xd8, 0x7), uint64(*m.GroupUint32))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *GroupField) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -5326,6 +5316,11 @@ func (m *GroupField) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int
 	return m, i
 }
 
+func (m *GroupField) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
@@ -5359,9 +5354,11 @@ func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int
 	return i
 }
 
+func (m *UnknownToTestAllTypes) SizeOf() int { return m.pbfastSize() }
+
 func (m *UnknownToTestAllTypes) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*UnknownToTestAllTypes).pbfastSize)))
 }
 
 func (m *UnknownToTestAllTypes) Unmarshal(data []byte) error {
@@ -5380,17 +5377,14 @@ func (m *UnknownToTestAllTypes) pbfastUnmarshal(data []byte, mode runtime.Mode) 
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *UnknownToTestAllTypes) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *UnknownToTestAllTypes) SizeVT() int { return m.pbfastSize() }
+
+func (m *UnknownToTestAllTypes) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *UnknownToTestAllTypes) SizeVT() int { return m.SizeOf() }
-
-func (m *UnknownToTestAllTypes) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *UnknownToTestAllTypes) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *UnknownToTestAllTypes) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -5415,6 +5409,9 @@ func (m *UnknownToTestAllTypes) UnmarshalVT(data []byte) error {
 func (m *UnknownToTestAllTypes) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *UnknownToTestAllTypes) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5431,7 +5428,7 @@ func (m *UnknownToTestAllTypes) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *UnknownToTestAllTypes) SizeOf() (n int) {
+func (m *UnknownToTestAllTypes) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -5442,10 +5439,10 @@ func (m *UnknownToTestAllTypes) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(len(*m.OptionalString))
 	}
 	if m.NestedMessage != nil {
-		n += 2 + runtime.SizeBytes(m.NestedMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.NestedMessage.pbfastSize())
 	}
 	if m.Optionalgroup != nil {
-		n += 4 + m.Optionalgroup.SizeOf()
+		n += 4 + m.Optionalgroup.pbfastSize()
 	}
 	if m.OptionalBool != nil {
 		n += 2 + 1
@@ -5562,7 +5559,8 @@ func (m *UnknownToTestAllTypes) pbfastDecodeInto(d *runtime.Decoder, p []byte, i
 				m.NestedMessage, i = m.NestedMessage.pbfastDecode(d.Part(p, i, depth))
 			}
 		case 0x1f63:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.Optionalgroup, i = m.Optionalgroup.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x1f64, depth)
 		case 0x1f70:
 			if m.OptionalBool == nil {
 				if s = runtime.Parts(d, s); s != nil {
@@ -5582,6 +5580,11 @@ func (m *UnknownToTestAllTypes) pbfastDecodeInto(d *runtime.Decoder, p []byte, i
 		}
 	}
 	return m, i
+}
+
+func (m *UnknownToTestAllTypes) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -5626,7 +5629,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, dep
 				i = m.NestedMessage.pbfastReuse(d.Part(p, i, depth))
 			}
 		case 0x1f63:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.Optionalgroup, i = m.Optionalgroup.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x1f64, depth)
 		case 0x1f70:
 			if m.OptionalBool == nil {
 				if m.OptionalBool = oldOptionalBool; m.OptionalBool == nil {
@@ -5646,18 +5650,10 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, dep
 	return i
 }
 
+func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() int { return m.pbfastSize() }
+
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.A != nil {
-		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.A)))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
@@ -5678,19 +5674,14 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastUnmarshal(data []byte, mode 
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *UnknownToTestAllTypes_OptionalGroup) SizeVT() int { return m.SizeOf() }
+func (m *UnknownToTestAllTypes_OptionalGroup) SizeVT() int { return m.pbfastSize() }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m)
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -5717,6 +5708,9 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVTUnsafe(data []byte) err
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5735,7 +5729,17 @@ func (m *UnknownToTestAllTypes_OptionalGroup) EqualMessageVT(other proto.Message
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() (n int) {
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.A != nil {
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.A)))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -5799,10 +5803,19 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecodeInto(d *runtime.Decode
 			}
 			*m.A, i = runtime.Int[int32](p, i)
 		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return m, i
+}
+
+func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -5823,21 +5836,20 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p 
 			}
 			*m.A, i = runtime.Int[int32](p, i)
 		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return i
 }
 
+func (m *NullHypothesisProto2) SizeOf() int { return m.pbfastSize() }
+
 func (m *NullHypothesisProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *NullHypothesisProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -5854,17 +5866,14 @@ func (m *NullHypothesisProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) e
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *NullHypothesisProto2) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *NullHypothesisProto2) SizeVT() int { return m.pbfastSize() }
+
+func (m *NullHypothesisProto2) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *NullHypothesisProto2) SizeVT() int { return m.SizeOf() }
-
-func (m *NullHypothesisProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *NullHypothesisProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *NullHypothesisProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -5889,6 +5898,9 @@ func (m *NullHypothesisProto2) UnmarshalVT(data []byte) error {
 func (m *NullHypothesisProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *NullHypothesisProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -5905,7 +5917,14 @@ func (m *NullHypothesisProto2) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *NullHypothesisProto2) SizeOf() (n int) {
+func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *NullHypothesisProto2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -5938,6 +5957,11 @@ func (m *NullHypothesisProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, dep
 	return m, i
 }
 
+func (m *NullHypothesisProto2) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	for uint(i) < uint(len(p)) {
@@ -5953,15 +5977,10 @@ func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 	return i
 }
 
+func (m *EnumOnlyProto2) SizeOf() int { return m.pbfastSize() }
+
 func (m *EnumOnlyProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *EnumOnlyProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -5978,17 +5997,14 @@ func (m *EnumOnlyProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *EnumOnlyProto2) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *EnumOnlyProto2) SizeVT() int { return m.pbfastSize() }
+
+func (m *EnumOnlyProto2) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *EnumOnlyProto2) SizeVT() int { return m.SizeOf() }
-
-func (m *EnumOnlyProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *EnumOnlyProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *EnumOnlyProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -6011,6 +6027,9 @@ func (m *EnumOnlyProto2) UnmarshalVT(data []byte) error {
 func (m *EnumOnlyProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *EnumOnlyProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -6025,7 +6044,14 @@ func (m *EnumOnlyProto2) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *EnumOnlyProto2) SizeOf() (n int) {
+func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *EnumOnlyProto2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -6058,6 +6084,11 @@ func (m *EnumOnlyProto2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int
 	return m, i
 }
 
+func (m *EnumOnlyProto2) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *EnumOnlyProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	for uint(i) < uint(len(p)) {
@@ -6073,9 +6104,11 @@ func (m *EnumOnlyProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
+func (m *OneStringProto2) SizeOf() int { return m.pbfastSize() }
+
 func (m *OneStringProto2) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*OneStringProto2).pbfastSize)))
 }
 
 func (m *OneStringProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -6092,17 +6125,14 @@ func (m *OneStringProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error 
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *OneStringProto2) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *OneStringProto2) SizeVT() int { return m.pbfastSize() }
+
+func (m *OneStringProto2) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *OneStringProto2) SizeVT() int { return m.SizeOf() }
-
-func (m *OneStringProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *OneStringProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *OneStringProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -6125,6 +6155,9 @@ func (m *OneStringProto2) UnmarshalVT(data []byte) error {
 func (m *OneStringProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *OneStringProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -6139,7 +6172,7 @@ func (m *OneStringProto2) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *OneStringProto2) SizeOf() (n int) {
+func (m *OneStringProto2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -6211,6 +6244,11 @@ func (m *OneStringProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, dept
 	return m, i
 }
 
+func (m *OneStringProto2) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *OneStringProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldData := m.Data
@@ -6235,9 +6273,11 @@ func (m *OneStringProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int
 	return i
 }
 
+func (m *ProtoWithKeywords) SizeOf() int { return m.pbfastSize() }
+
 func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*ProtoWithKeywords).pbfastSize)))
 }
 
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
@@ -6256,17 +6296,14 @@ func (m *ProtoWithKeywords) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *ProtoWithKeywords) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *ProtoWithKeywords) SizeVT() int { return m.pbfastSize() }
+
+func (m *ProtoWithKeywords) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *ProtoWithKeywords) SizeVT() int { return m.SizeOf() }
-
-func (m *ProtoWithKeywords) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *ProtoWithKeywords) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *ProtoWithKeywords) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -6289,6 +6326,9 @@ func (m *ProtoWithKeywords) UnmarshalVT(data []byte) error {
 func (m *ProtoWithKeywords) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *ProtoWithKeywords) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -6303,7 +6343,7 @@ func (m *ProtoWithKeywords) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *ProtoWithKeywords) SizeOf() (n int) {
+func (m *ProtoWithKeywords) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -6402,6 +6442,11 @@ func (m *ProtoWithKeywords) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, de
 	return m, i
 }
 
+func (m *ProtoWithKeywords) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldInline := m.Inline
@@ -6439,12 +6484,14 @@ func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
+func (m *TestAllRequiredTypesProto2) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllRequiredTypesProto2).pbfastSize)))
 }
 
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
@@ -6468,20 +6515,14 @@ func (m *TestAllRequiredTypesProto2) pbfastUnmarshal(data []byte, mode runtime.M
 	return proto.CheckInitialized(m)
 }
 
-func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+func (m *TestAllRequiredTypesProto2) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestAllRequiredTypesProto2) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestAllRequiredTypesProto2) SizeVT() int { return m.SizeOf() }
-
-func (m *TestAllRequiredTypesProto2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestAllRequiredTypesProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -6508,6 +6549,9 @@ func (m *TestAllRequiredTypesProto2) UnmarshalVTUnsafe(data []byte) error {
 }
 
 func (m *TestAllRequiredTypesProto2) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -6524,7 +6568,7 @@ func (m *TestAllRequiredTypesProto2) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
+func (m *TestAllRequiredTypesProto2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -6577,10 +6621,10 @@ func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 		n += 1 + runtime.SizeBytes(len(m.RequiredBytes))
 	}
 	if m.RequiredNestedMessage != nil {
-		n += 2 + runtime.SizeBytes(m.RequiredNestedMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.RequiredNestedMessage.pbfastSize())
 	}
 	if m.RequiredForeignMessage != nil {
-		n += 2 + runtime.SizeBytes(m.RequiredForeignMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.RequiredForeignMessage.pbfastSize())
 	}
 	if m.RequiredNestedEnum != nil {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.RequiredNestedEnum)))
@@ -6595,13 +6639,13 @@ func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(len(*m.RequiredCord))
 	}
 	if m.RecursiveMessage != nil {
-		n += 2 + runtime.SizeBytes(m.RecursiveMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.RecursiveMessage.pbfastSize())
 	}
 	if m.OptionalRecursiveMessage != nil {
-		n += 2 + runtime.SizeBytes(m.OptionalRecursiveMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.OptionalRecursiveMessage.pbfastSize())
 	}
 	if m.Data != nil {
-		n += 4 + m.Data.SizeOf()
+		n += 4 + m.Data.pbfastSize()
 	}
 	if m.DefaultInt32 != nil {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.DefaultInt32)))
@@ -6826,22 +6870,6 @@ type pbfastTestAllRequiredTypesProto2Parts struct {
 	RequiredString      string
 	RequiredNestedEnum  TestAllRequiredTypesProto2_NestedEnum
 	RequiredForeignEnum ForeignEnumProto2
-	RequiredStringPiece string
-	RequiredCord        string
-	DefaultInt32        int32
-	DefaultInt64        int64
-	DefaultUint32       uint32
-	DefaultUint64       uint64
-	DefaultSint32       int32
-	DefaultSint64       int64
-	DefaultFixed32      uint32
-	DefaultFixed64      uint64
-	DefaultSfixed32     int32
-	DefaultSfixed64     int64
-	DefaultFloat        float32
-	DefaultDouble       float64
-	DefaultBool         bool
-	DefaultString       string
 }
 
 type pbfastTestAllRequiredTypesProto2Node struct {
@@ -7027,20 +7055,12 @@ func (m *TestAllRequiredTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []by
 			*m.RequiredForeignEnum, i = runtime.Int[ForeignEnumProto2](p, i)
 		case 0xc2:
 			if m.RequiredStringPiece == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.RequiredStringPiece = &s.RequiredStringPiece
-				} else {
-					m.RequiredStringPiece = new(string)
-				}
+				m.RequiredStringPiece = new(string)
 			}
 			*m.RequiredStringPiece, i = d.RawText(p, i)
 		case 0xca:
 			if m.RequiredCord == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.RequiredCord = &s.RequiredCord
-				} else {
-					m.RequiredCord = new(string)
-				}
+				m.RequiredCord = new(string)
 			}
 			*m.RequiredCord, i = d.RawText(p, i)
 		case 0xda:
@@ -7048,131 +7068,76 @@ func (m *TestAllRequiredTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []by
 		case 0xe2:
 			m.OptionalRecursiveMessage, i = m.OptionalRecursiveMessage.pbfastDecode(d.Part(p, i, depth))
 		case 0x64b:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.Data, i = m.Data.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x64c, depth)
 		case 0x788:
 			if m.DefaultInt32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultInt32 = &s.DefaultInt32
-				} else {
-					m.DefaultInt32 = new(int32)
-				}
+				m.DefaultInt32 = new(int32)
 			}
 			*m.DefaultInt32, i = runtime.Int[int32](p, i)
 		case 0x790:
 			if m.DefaultInt64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultInt64 = &s.DefaultInt64
-				} else {
-					m.DefaultInt64 = new(int64)
-				}
+				m.DefaultInt64 = new(int64)
 			}
 			*m.DefaultInt64, i = runtime.Int[int64](p, i)
 		case 0x798:
 			if m.DefaultUint32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultUint32 = &s.DefaultUint32
-				} else {
-					m.DefaultUint32 = new(uint32)
-				}
+				m.DefaultUint32 = new(uint32)
 			}
 			*m.DefaultUint32, i = runtime.Int[uint32](p, i)
 		case 0x7a0:
 			if m.DefaultUint64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultUint64 = &s.DefaultUint64
-				} else {
-					m.DefaultUint64 = new(uint64)
-				}
+				m.DefaultUint64 = new(uint64)
 			}
 			*m.DefaultUint64, i = runtime.Varint(p, i)
 		case 0x7a8:
 			if m.DefaultSint32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSint32 = &s.DefaultSint32
-				} else {
-					m.DefaultSint32 = new(int32)
-				}
+				m.DefaultSint32 = new(int32)
 			}
 			*m.DefaultSint32, i = runtime.Sint32(p, i)
 		case 0x7b0:
 			if m.DefaultSint64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSint64 = &s.DefaultSint64
-				} else {
-					m.DefaultSint64 = new(int64)
-				}
+				m.DefaultSint64 = new(int64)
 			}
 			*m.DefaultSint64, i = runtime.Sint64(p, i)
 		case 0x7bd:
 			if m.DefaultFixed32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFixed32 = &s.DefaultFixed32
-				} else {
-					m.DefaultFixed32 = new(uint32)
-				}
+				m.DefaultFixed32 = new(uint32)
 			}
 			*m.DefaultFixed32, i = runtime.Fixed32[uint32](p, i)
 		case 0x7c1:
 			if m.DefaultFixed64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFixed64 = &s.DefaultFixed64
-				} else {
-					m.DefaultFixed64 = new(uint64)
-				}
+				m.DefaultFixed64 = new(uint64)
 			}
 			*m.DefaultFixed64, i = runtime.Fixed64[uint64](p, i)
 		case 0x7cd:
 			if m.DefaultSfixed32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSfixed32 = &s.DefaultSfixed32
-				} else {
-					m.DefaultSfixed32 = new(int32)
-				}
+				m.DefaultSfixed32 = new(int32)
 			}
 			*m.DefaultSfixed32, i = runtime.Fixed32[int32](p, i)
 		case 0x7d1:
 			if m.DefaultSfixed64 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultSfixed64 = &s.DefaultSfixed64
-				} else {
-					m.DefaultSfixed64 = new(int64)
-				}
+				m.DefaultSfixed64 = new(int64)
 			}
 			*m.DefaultSfixed64, i = runtime.Fixed64[int64](p, i)
 		case 0x7dd:
 			if m.DefaultFloat == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultFloat = &s.DefaultFloat
-				} else {
-					m.DefaultFloat = new(float32)
-				}
+				m.DefaultFloat = new(float32)
 			}
 			*m.DefaultFloat, i = runtime.Fixed32[float32](p, i)
 		case 0x7e1:
 			if m.DefaultDouble == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultDouble = &s.DefaultDouble
-				} else {
-					m.DefaultDouble = new(float64)
-				}
+				m.DefaultDouble = new(float64)
 			}
 			*m.DefaultDouble, i = runtime.Fixed64[float64](p, i)
 		case 0x7e8:
 			if m.DefaultBool == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultBool = &s.DefaultBool
-				} else {
-					m.DefaultBool = new(bool)
-				}
+				m.DefaultBool = new(bool)
 			}
 			*m.DefaultBool, i = runtime.Bool(p, i)
 		case 0x7f2:
 			if m.DefaultString == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.DefaultString = &s.DefaultString
-				} else {
-					m.DefaultString = new(string)
-				}
+				m.DefaultString = new(string)
 			}
 			*m.DefaultString, i = d.RawText(p, i)
 		case 0x7fa:
@@ -7183,13 +7148,21 @@ func (m *TestAllRequiredTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []by
 			}
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Fallback(p, i, tag, m, depth)
+				i = d.Rest(p, i, tag, m, depth)
 			} else {
 				i = d.Unknown(p, i, tag, &m.unknownFields)
 			}
 		}
 	}
 	return m, i
+}
+
+func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
 }
 
 func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -7445,7 +7418,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 				i = m.OptionalRecursiveMessage.pbfastReuse(d.Part(p, i, depth))
 			}
 		case 0x64b:
-			i = d.Fallback(p, i, tag, m, depth)
+			m.Data, i = m.Data.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0x64c, depth)
 		case 0x788:
 			if m.DefaultInt32 == nil {
 				if m.DefaultInt32 = oldDefaultInt32; m.DefaultInt32 == nil {
@@ -7552,7 +7526,7 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 			}
 		default:
 			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Fallback(p, i, tag, m, depth)
+				i = d.Rest(p, i, tag, m, depth)
 			} else {
 				i = d.Unknown(p, i, tag, &m.unknownFields)
 			}
@@ -7561,12 +7535,14 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 	return i
 }
 
+func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllRequiredTypesProto2_NestedMessage).pbfastSize)))
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error {
@@ -7590,22 +7566,14 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastUnmarshal(data []byte, 
 	return proto.CheckInitialized(m)
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
-}
-
-func (m *TestAllRequiredTypesProto2_NestedMessage) SizeVT() int { return m.SizeOf() }
+func (m *TestAllRequiredTypesProto2_NestedMessage) SizeVT() int { return m.pbfastSize() }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m)
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -7634,6 +7602,9 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -7652,7 +7623,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) EqualMessageVT(other proto.Me
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() (n int) {
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -7660,10 +7631,10 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.A)))
 	}
 	if m.Corecursive != nil {
-		n += 1 + runtime.SizeBytes(m.Corecursive.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Corecursive.pbfastSize())
 	}
 	if m.OptionalCorecursive != nil {
-		n += 1 + runtime.SizeBytes(m.OptionalCorecursive.SizeOf())
+		n += 1 + runtime.SizeBytes(m.OptionalCorecursive.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -7738,6 +7709,14 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecodeInto(d *runtime.D
 	return m, i
 }
 
+func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
 func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
@@ -7784,24 +7763,13 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decode
 	return i
 }
 
+func (m *TestAllRequiredTypesProto2_Data) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.GroupInt32 != nil {
-		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
-	}
-	if m.GroupUint32 != nil {
-		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
@@ -7825,20 +7793,14 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastUnmarshal(data []byte, mode runt
 	return proto.CheckInitialized(m)
 }
 
-func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+func (m *TestAllRequiredTypesProto2_Data) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestAllRequiredTypesProto2_Data) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestAllRequiredTypesProto2_Data) SizeVT() int { return m.SizeOf() }
-
-func (m *TestAllRequiredTypesProto2_Data) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestAllRequiredTypesProto2_Data) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -7865,6 +7827,9 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
 }
 
 func (m *TestAllRequiredTypesProto2_Data) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -7883,7 +7848,20 @@ func (m *TestAllRequiredTypesProto2_Data) EqualMessageVT(other proto.Message) bo
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllRequiredTypesProto2_Data) SizeOf() (n int) {
+func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.GroupInt32 != nil {
+		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
+	}
+	if m.GroupUint32 != nil {
+		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestAllRequiredTypesProto2_Data) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -7963,10 +7941,22 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastDecodeInto(d *runtime.Decoder, p
 			}
 			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return m, i
+}
+
+func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
 }
 
 func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -7996,18 +7986,24 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []by
 			}
 			*m.GroupUint32, i = runtime.Int[uint32](p, i)
 		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return i
 }
 
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastSize)))
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
@@ -8031,22 +8027,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastUnmarshal
 	return proto.CheckInitialized(m)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
-}
-
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.SizeOf() }
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.pbfastSize() }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m)
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -8075,6 +8063,9 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsa
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -8095,7 +8086,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -8167,6 +8158,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecodeInt
 	return m, i
 }
 
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldStr := m.Str
@@ -8191,21 +8190,13 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *
 	return i
 }
 
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.I != nil {
-		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
@@ -8229,22 +8220,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastUnmarshal
 	return proto.CheckInitialized(m)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
-}
-
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.SizeOf() }
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.pbfastSize() }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m)
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -8273,6 +8256,9 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsa
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -8293,7 +8279,17 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.I != nil {
+		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -8363,6 +8359,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecodeInt
 	return m, i
 }
 
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
+		return err
+	}
+	return proto.CheckInitialized(m)
+}
+
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	oldI := m.I
@@ -8387,9 +8391,11 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *
 	return i
 }
 
+func (m *TestLargeOneof) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestLargeOneof).pbfastSize)))
 }
 
 func (m *TestLargeOneof) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -8406,17 +8412,14 @@ func (m *TestLargeOneof) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestLargeOneof) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *TestLargeOneof) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestLargeOneof) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestLargeOneof) SizeVT() int { return m.SizeOf() }
-
-func (m *TestLargeOneof) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestLargeOneof) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestLargeOneof) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -8439,6 +8442,9 @@ func (m *TestLargeOneof) UnmarshalVT(data []byte) error {
 func (m *TestLargeOneof) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *TestLargeOneof) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -8453,30 +8459,30 @@ func (m *TestLargeOneof) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestLargeOneof) SizeOf() (n int) {
+func (m *TestLargeOneof) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	switch v := m.LargeOneof.(type) {
 	case *TestLargeOneof_A1_:
 		if v != nil {
-			n += 1 + runtime.SizeBytes(v.A1.SizeOf())
+			n += 1 + runtime.SizeBytes(v.A1.pbfastSize())
 		}
 	case *TestLargeOneof_A2_:
 		if v != nil {
-			n += 1 + runtime.SizeBytes(v.A2.SizeOf())
+			n += 1 + runtime.SizeBytes(v.A2.pbfastSize())
 		}
 	case *TestLargeOneof_A3_:
 		if v != nil {
-			n += 1 + runtime.SizeBytes(v.A3.SizeOf())
+			n += 1 + runtime.SizeBytes(v.A3.pbfastSize())
 		}
 	case *TestLargeOneof_A4_:
 		if v != nil {
-			n += 1 + runtime.SizeBytes(v.A4.SizeOf())
+			n += 1 + runtime.SizeBytes(v.A4.pbfastSize())
 		}
 	case *TestLargeOneof_A5_:
 		if v != nil {
-			n += 1 + runtime.SizeBytes(v.A5.SizeOf())
+			n += 1 + runtime.SizeBytes(v.A5.pbfastSize())
 		}
 	}
 	return n + len(m.unknownFields)
@@ -8575,6 +8581,11 @@ func (m *TestLargeOneof) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int
 	return m, i
 }
 
+func (m *TestLargeOneof) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.LargeOneof = nil
@@ -8611,15 +8622,10 @@ func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
+func (m *TestLargeOneof_A1) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestLargeOneof_A1) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestLargeOneof_A1) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -8636,17 +8642,14 @@ func (m *TestLargeOneof_A1) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestLargeOneof_A1) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *TestLargeOneof_A1) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestLargeOneof_A1) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestLargeOneof_A1) SizeVT() int { return m.SizeOf() }
-
-func (m *TestLargeOneof_A1) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestLargeOneof_A1) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestLargeOneof_A1) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -8669,6 +8672,9 @@ func (m *TestLargeOneof_A1) UnmarshalVT(data []byte) error {
 func (m *TestLargeOneof_A1) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *TestLargeOneof_A1) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -8683,7 +8689,14 @@ func (m *TestLargeOneof_A1) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestLargeOneof_A1) SizeOf() (n int) {
+func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestLargeOneof_A1) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -8716,6 +8729,11 @@ func (m *TestLargeOneof_A1) pbfastDecode(d *runtime.Decoder, p []byte, i, depth 
 	return m, i
 }
 
+func (m *TestLargeOneof_A1) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	for uint(i) < uint(len(p)) {
@@ -8731,15 +8749,10 @@ func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
+func (m *TestLargeOneof_A2) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestLargeOneof_A2) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestLargeOneof_A2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -8756,17 +8769,14 @@ func (m *TestLargeOneof_A2) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestLargeOneof_A2) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *TestLargeOneof_A2) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestLargeOneof_A2) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestLargeOneof_A2) SizeVT() int { return m.SizeOf() }
-
-func (m *TestLargeOneof_A2) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestLargeOneof_A2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestLargeOneof_A2) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -8789,6 +8799,9 @@ func (m *TestLargeOneof_A2) UnmarshalVT(data []byte) error {
 func (m *TestLargeOneof_A2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *TestLargeOneof_A2) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -8803,7 +8816,14 @@ func (m *TestLargeOneof_A2) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestLargeOneof_A2) SizeOf() (n int) {
+func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestLargeOneof_A2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -8836,6 +8856,11 @@ func (m *TestLargeOneof_A2) pbfastDecode(d *runtime.Decoder, p []byte, i, depth 
 	return m, i
 }
 
+func (m *TestLargeOneof_A2) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	for uint(i) < uint(len(p)) {
@@ -8851,15 +8876,10 @@ func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
+func (m *TestLargeOneof_A3) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestLargeOneof_A3) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestLargeOneof_A3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -8876,17 +8896,14 @@ func (m *TestLargeOneof_A3) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestLargeOneof_A3) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *TestLargeOneof_A3) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestLargeOneof_A3) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestLargeOneof_A3) SizeVT() int { return m.SizeOf() }
-
-func (m *TestLargeOneof_A3) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestLargeOneof_A3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestLargeOneof_A3) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -8909,6 +8926,9 @@ func (m *TestLargeOneof_A3) UnmarshalVT(data []byte) error {
 func (m *TestLargeOneof_A3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *TestLargeOneof_A3) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -8923,7 +8943,14 @@ func (m *TestLargeOneof_A3) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestLargeOneof_A3) SizeOf() (n int) {
+func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestLargeOneof_A3) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -8956,6 +8983,11 @@ func (m *TestLargeOneof_A3) pbfastDecode(d *runtime.Decoder, p []byte, i, depth 
 	return m, i
 }
 
+func (m *TestLargeOneof_A3) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	for uint(i) < uint(len(p)) {
@@ -8971,15 +9003,10 @@ func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
+func (m *TestLargeOneof_A4) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestLargeOneof_A4) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestLargeOneof_A4) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -8996,17 +9023,14 @@ func (m *TestLargeOneof_A4) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestLargeOneof_A4) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *TestLargeOneof_A4) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestLargeOneof_A4) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestLargeOneof_A4) SizeVT() int { return m.SizeOf() }
-
-func (m *TestLargeOneof_A4) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestLargeOneof_A4) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestLargeOneof_A4) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -9029,6 +9053,9 @@ func (m *TestLargeOneof_A4) UnmarshalVT(data []byte) error {
 func (m *TestLargeOneof_A4) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *TestLargeOneof_A4) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -9043,7 +9070,14 @@ func (m *TestLargeOneof_A4) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestLargeOneof_A4) SizeOf() (n int) {
+func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestLargeOneof_A4) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -9076,6 +9110,11 @@ func (m *TestLargeOneof_A4) pbfastDecode(d *runtime.Decoder, p []byte, i, depth 
 	return m, i
 }
 
+func (m *TestLargeOneof_A4) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	for uint(i) < uint(len(p)) {
@@ -9091,15 +9130,10 @@ func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 	return i
 }
 
+func (m *TestLargeOneof_A5) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestLargeOneof_A5) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *TestLargeOneof_A5) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -9116,17 +9150,14 @@ func (m *TestLargeOneof_A5) pbfastUnmarshal(data []byte, mode runtime.Mode) erro
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestLargeOneof_A5) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *TestLargeOneof_A5) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestLargeOneof_A5) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestLargeOneof_A5) SizeVT() int { return m.SizeOf() }
-
-func (m *TestLargeOneof_A5) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestLargeOneof_A5) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestLargeOneof_A5) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -9149,6 +9180,9 @@ func (m *TestLargeOneof_A5) UnmarshalVT(data []byte) error {
 func (m *TestLargeOneof_A5) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *TestLargeOneof_A5) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -9163,7 +9197,14 @@ func (m *TestLargeOneof_A5) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestLargeOneof_A5) SizeOf() (n int) {
+func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *TestLargeOneof_A5) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -9196,6 +9237,11 @@ func (m *TestLargeOneof_A5) pbfastDecode(d *runtime.Decoder, p []byte, i, depth 
 	return m, i
 }
 
+func (m *TestLargeOneof_A5) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestLargeOneof_A5) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	for uint(i) < uint(len(p)) {
@@ -9213,30 +9259,30 @@ func (m *TestLargeOneof_A5) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 
 func init() {
 	file_test_messages_proto2_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesProto2).pbfastEncode, (*TestAllTypesProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllTypesProto2_NestedMessage).pbfastEncode, (*TestAllTypesProto2_NestedMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_Data).pbfastAppend, (*TestAllTypesProto2_Data).pbfastEncode, (*TestAllTypesProto2_Data).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_MultiWordGroupField).pbfastAppend, (*TestAllTypesProto2_MultiWordGroupField).pbfastEncode, (*TestAllTypesProto2_MultiWordGroupField).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto2_ExtensionWithOneof).pbfastEncode, (*TestAllTypesProto2_ExtensionWithOneof).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessageProto2).pbfastAppend, (*ForeignMessageProto2).pbfastEncode, (*ForeignMessageProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*GroupField).pbfastAppend, (*GroupField).pbfastEncode, (*GroupField).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*UnknownToTestAllTypes).pbfastEncode, (*UnknownToTestAllTypes).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*UnknownToTestAllTypes_OptionalGroup).pbfastAppend, (*UnknownToTestAllTypes_OptionalGroup).pbfastEncode, (*UnknownToTestAllTypes_OptionalGroup).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*NullHypothesisProto2).pbfastAppend, (*NullHypothesisProto2).pbfastEncode, (*NullHypothesisProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*EnumOnlyProto2).pbfastAppend, (*EnumOnlyProto2).pbfastEncode, (*EnumOnlyProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*OneStringProto2).pbfastEncode, (*OneStringProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*ProtoWithKeywords).pbfastEncode, (*ProtoWithKeywords).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2).pbfastEncode, (*TestAllRequiredTypesProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2_NestedMessage).pbfastEncode, (*TestAllRequiredTypesProto2_NestedMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, (*TestAllRequiredTypesProto2_Data).pbfastAppend, (*TestAllRequiredTypesProto2_Data).pbfastEncode, (*TestAllRequiredTypesProto2_Data).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestLargeOneof).pbfastEncode, (*TestLargeOneof).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A1).pbfastAppend, (*TestLargeOneof_A1).pbfastEncode, (*TestLargeOneof_A1).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A2).pbfastAppend, (*TestLargeOneof_A2).pbfastEncode, (*TestLargeOneof_A2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A3).pbfastAppend, (*TestLargeOneof_A3).pbfastEncode, (*TestLargeOneof_A3).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A4).pbfastAppend, (*TestLargeOneof_A4).pbfastEncode, (*TestLargeOneof_A4).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A5).pbfastAppend, (*TestLargeOneof_A5).pbfastEncode, (*TestLargeOneof_A5).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*TestAllTypesProto2).pbfastSize, (*TestAllTypesProto2).pbfastEncode, (*TestAllTypesProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*TestAllTypesProto2_NestedMessage).pbfastSize, (*TestAllTypesProto2_NestedMessage).pbfastEncode, (*TestAllTypesProto2_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_Data).pbfastAppend, (*TestAllTypesProto2_Data).pbfastSize, (*TestAllTypesProto2_Data).pbfastEncode, (*TestAllTypesProto2_Data).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_MultiWordGroupField).pbfastAppend, (*TestAllTypesProto2_MultiWordGroupField).pbfastSize, (*TestAllTypesProto2_MultiWordGroupField).pbfastEncode, (*TestAllTypesProto2_MultiWordGroupField).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastSize, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastSize, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto2_ExtensionWithOneof).pbfastSize, (*TestAllTypesProto2_ExtensionWithOneof).pbfastEncode, (*TestAllTypesProto2_ExtensionWithOneof).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessageProto2).pbfastAppend, (*ForeignMessageProto2).pbfastSize, (*ForeignMessageProto2).pbfastEncode, (*ForeignMessageProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*GroupField).pbfastAppend, (*GroupField).pbfastSize, (*GroupField).pbfastEncode, (*GroupField).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*UnknownToTestAllTypes).pbfastSize, (*UnknownToTestAllTypes).pbfastEncode, (*UnknownToTestAllTypes).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*UnknownToTestAllTypes_OptionalGroup).pbfastAppend, (*UnknownToTestAllTypes_OptionalGroup).pbfastSize, (*UnknownToTestAllTypes_OptionalGroup).pbfastEncode, (*UnknownToTestAllTypes_OptionalGroup).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*NullHypothesisProto2).pbfastAppend, (*NullHypothesisProto2).pbfastSize, (*NullHypothesisProto2).pbfastEncode, (*NullHypothesisProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*EnumOnlyProto2).pbfastAppend, (*EnumOnlyProto2).pbfastSize, (*EnumOnlyProto2).pbfastEncode, (*EnumOnlyProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*OneStringProto2).pbfastSize, (*OneStringProto2).pbfastEncode, (*OneStringProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*ProtoWithKeywords).pbfastSize, (*ProtoWithKeywords).pbfastEncode, (*ProtoWithKeywords).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2).pbfastSize, (*TestAllRequiredTypesProto2).pbfastEncode, (*TestAllRequiredTypesProto2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2_NestedMessage).pbfastSize, (*TestAllRequiredTypesProto2_NestedMessage).pbfastEncode, (*TestAllRequiredTypesProto2_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, (*TestAllRequiredTypesProto2_Data).pbfastAppend, (*TestAllRequiredTypesProto2_Data).pbfastSize, (*TestAllRequiredTypesProto2_Data).pbfastEncode, (*TestAllRequiredTypesProto2_Data).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastSize, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, false, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastSize, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestLargeOneof).pbfastSize, (*TestLargeOneof).pbfastEncode, (*TestLargeOneof).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A1).pbfastAppend, (*TestLargeOneof_A1).pbfastSize, (*TestLargeOneof_A1).pbfastEncode, (*TestLargeOneof_A1).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A2).pbfastAppend, (*TestLargeOneof_A2).pbfastSize, (*TestLargeOneof_A2).pbfastEncode, (*TestLargeOneof_A2).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A3).pbfastAppend, (*TestLargeOneof_A3).pbfastSize, (*TestLargeOneof_A3).pbfastEncode, (*TestLargeOneof_A3).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A4).pbfastAppend, (*TestLargeOneof_A4).pbfastSize, (*TestLargeOneof_A4).pbfastEncode, (*TestLargeOneof_A4).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A5).pbfastAppend, (*TestLargeOneof_A5).pbfastSize, (*TestLargeOneof_A5).pbfastEncode, (*TestLargeOneof_A5).pbfastDecode)
 }

@@ -15,9 +15,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *TestAllTypesProto3) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesProto3) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllTypesProto3).pbfastSize)))
 }
 
 func (m *TestAllTypesProto3) Unmarshal(data []byte) error {
@@ -36,17 +38,14 @@ func (m *TestAllTypesProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) err
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestAllTypesProto3) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *TestAllTypesProto3) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestAllTypesProto3) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestAllTypesProto3) SizeVT() int { return m.SizeOf() }
-
-func (m *TestAllTypesProto3) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestAllTypesProto3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -69,6 +68,9 @@ func (m *TestAllTypesProto3) UnmarshalVT(data []byte) error {
 func (m *TestAllTypesProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *TestAllTypesProto3) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -83,7 +85,7 @@ func (m *TestAllTypesProto3) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesProto3) SizeOf() (n int) {
+func (m *TestAllTypesProto3) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -103,10 +105,10 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 	n += runtime.SizeSome(1, len(m.OptionalString))
 	n += runtime.SizeSome(1, len(m.OptionalBytes))
 	if m.OptionalNestedMessage != nil {
-		n += 2 + runtime.SizeBytes(m.OptionalNestedMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.OptionalNestedMessage.pbfastSize())
 	}
 	if m.OptionalForeignMessage != nil {
-		n += 2 + runtime.SizeBytes(m.OptionalForeignMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.OptionalForeignMessage.pbfastSize())
 	}
 	n += runtime.SizeNumber(2, uint64(int64(m.OptionalNestedEnum)))
 	n += runtime.SizeNumber(2, uint64(int64(m.OptionalForeignEnum)))
@@ -114,7 +116,7 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 	n += runtime.SizeSome(2, len(m.OptionalStringPiece))
 	n += runtime.SizeSome(2, len(m.OptionalCord))
 	if m.RecursiveMessage != nil {
-		n += 2 + runtime.SizeBytes(m.RecursiveMessage.SizeOf())
+		n += 2 + runtime.SizeBytes(m.RecursiveMessage.pbfastSize())
 	}
 	if len(m.RepeatedInt32) > 0 {
 		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.RepeatedInt32))
@@ -162,10 +164,10 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(len(v))
 	}
 	for _, v := range m.RepeatedNestedMessage {
-		n += 2 + runtime.SizeBytes(v.SizeOf())
+		n += 2 + runtime.SizeBytes(v.pbfastSize())
 	}
 	for _, v := range m.RepeatedForeignMessage {
-		n += 2 + runtime.SizeBytes(v.SizeOf())
+		n += 2 + runtime.SizeBytes(v.pbfastSize())
 	}
 	if len(m.RepeatedNestedEnum) > 0 {
 		n += 2 + runtime.SizeBytes(runtime.SizeVarints(m.RepeatedNestedEnum))
@@ -215,10 +217,10 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(len(v)))
 	}
 	for k, v := range m.MapStringNestedMessage {
-		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.pbfastSize()))
 	}
 	for k, v := range m.MapStringForeignMessage {
-		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.SizeOf()))
+		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(v.pbfastSize()))
 	}
 	for k, v := range m.MapStringNestedEnum {
 		n += 2 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeVarint(uint64(int64(v))))
@@ -429,7 +431,7 @@ func (m *TestAllTypesProto3) SizeOf() (n int) {
 		}
 	case *TestAllTypesProto3_OneofNestedMessage:
 		if v != nil {
-			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.SizeOf())
+			n += 2 + runtime.SizeBytes(v.OneofNestedMessage.pbfastSize())
 		}
 	case *TestAllTypesProto3_OneofString:
 		if v != nil {
@@ -1644,97 +1646,97 @@ func (m *TestAllTypesProto3) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			m.RepeatedCord, i = runtime.Append(m.RepeatedCord, v, p, i, j, 0x3ba)
 		case 0x1c2:
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3c2))
 			}
 			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
 		case 0x1ca:
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ca))
 			}
 			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
 		case 0x1d2:
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3d2))
 			}
 			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
 		case 0x1da:
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3da))
 			}
 			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
 		case 0x1e2:
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3e2))
 			}
 			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
 		case 0x1ea:
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ea))
 			}
 			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
 		case 0x1f2:
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3f2))
 			}
 			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
 		case 0x1fa:
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3fa))
 			}
 			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
 		case 0x202:
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x482))
 			}
 			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
 		case 0x20a:
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x48a))
 			}
 			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
 		case 0x212:
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.MapRoom(p, i, 0x492))
 			}
 			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
 		case 0x21a:
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.MapRoom(p, i, 0x49a))
 			}
 			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
 		case 0x222:
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.MapRoom(p, i, 0x4a2))
 			}
 			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
 		case 0x22a:
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.MapRoom(p, i, 0x4aa))
 			}
 			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
 		case 0x232:
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.MapRoom(p, i, 0x4b2))
 			}
 			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
 		case 0x23a:
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, runtime.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, runtime.MapRoom(p, i, 0x4ba))
 			}
 			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
 		case 0x242:
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessage, runtime.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessage, runtime.MapRoom(p, i, 0x4c2))
 			}
 			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
 		case 0x24a:
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, runtime.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, runtime.MapRoom(p, i, 0x4ca))
 			}
 			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
 		case 0x252:
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnum, runtime.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnum, runtime.MapRoom(p, i, 0x4d2))
 			}
 			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
 		case 0x258:
@@ -2477,6 +2479,11 @@ func (m *TestAllTypesProto3) pbfastEntryMapStringForeignEnum(d *runtime.Decoder,
 	return i
 }
 
+func (m *TestAllTypesProto3) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.OptionalInt32 = 0
@@ -2860,97 +2867,97 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			m.RepeatedCord, i = runtime.Append(m.RepeatedCord, v, p, i, j, 0x3ba)
 		case 0x1c2:
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3c2))
 			}
 			i = m.pbfastEntryMapInt32Int32(d.Part(p, i, depth))
 		case 0x1ca:
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ca))
 			}
 			i = m.pbfastEntryMapInt64Int64(d.Part(p, i, depth))
 		case 0x1d2:
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3d2))
 			}
 			i = m.pbfastEntryMapUint32Uint32(d.Part(p, i, depth))
 		case 0x1da:
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3da))
 			}
 			i = m.pbfastEntryMapUint64Uint64(d.Part(p, i, depth))
 		case 0x1e2:
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x3e2))
 			}
 			i = m.pbfastEntryMapSint32Sint32(d.Part(p, i, depth))
 		case 0x1ea:
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x3ea))
 			}
 			i = m.pbfastEntryMapSint64Sint64(d.Part(p, i, depth))
 		case 0x1f2:
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.MapRoom(p, i, 0x3f2))
 			}
 			i = m.pbfastEntryMapFixed32Fixed32(d.Part(p, i, depth))
 		case 0x1fa:
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.MapRoom(p, i, 0x3fa))
 			}
 			i = m.pbfastEntryMapFixed64Fixed64(d.Part(p, i, depth))
 		case 0x202:
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.MapRoom(p, i, 0x482))
 			}
 			i = m.pbfastEntryMapSfixed32Sfixed32(d.Part(p, i, depth))
 		case 0x20a:
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.MapRoom(p, i, 0x48a))
 			}
 			i = m.pbfastEntryMapSfixed64Sfixed64(d.Part(p, i, depth))
 		case 0x212:
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.MapRoom(p, i, 0x492))
 			}
 			i = m.pbfastEntryMapInt32Float(d.Part(p, i, depth))
 		case 0x21a:
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.MapRoom(p, i, 0x49a))
 			}
 			i = m.pbfastEntryMapInt32Double(d.Part(p, i, depth))
 		case 0x222:
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.MapRoom(p, i, 0x4a2))
 			}
 			i = m.pbfastEntryMapBoolBool(d.Part(p, i, depth))
 		case 0x22a:
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.MapRoom(p, i, 0x4aa))
 			}
 			i = m.pbfastEntryMapStringString(d.Part(p, i, depth))
 		case 0x232:
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.MapRoom(p, i, 0x4b2))
 			}
 			i = m.pbfastEntryMapStringBytes(d.Part(p, i, depth))
 		case 0x23a:
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, runtime.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, runtime.MapRoom(p, i, 0x4ba))
 			}
 			i = m.pbfastEntryMapStringNestedMessage(d.Part(p, i, depth))
 		case 0x242:
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessage, runtime.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessage, runtime.MapRoom(p, i, 0x4c2))
 			}
 			i = m.pbfastEntryMapStringForeignMessage(d.Part(p, i, depth))
 		case 0x24a:
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, runtime.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, runtime.MapRoom(p, i, 0x4ca))
 			}
 			i = m.pbfastEntryMapStringNestedEnum(d.Part(p, i, depth))
 		case 0x252:
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnum, runtime.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnum, runtime.MapRoom(p, i, 0x4d2))
 			}
 			i = m.pbfastEntryMapStringForeignEnum(d.Part(p, i, depth))
 		case 0x258:
@@ -3256,9 +3263,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 	return i
 }
 
+func (m *TestAllTypesProto3_NestedMessage) SizeOf() int { return m.pbfastSize() }
+
 func (m *TestAllTypesProto3_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllTypesProto3_NestedMessage).pbfastSize)))
 }
 
 func (m *TestAllTypesProto3_NestedMessage) Unmarshal(data []byte) error {
@@ -3279,17 +3288,14 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastUnmarshal(data []byte, mode run
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *TestAllTypesProto3_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *TestAllTypesProto3_NestedMessage) SizeVT() int { return m.pbfastSize() }
+
+func (m *TestAllTypesProto3_NestedMessage) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *TestAllTypesProto3_NestedMessage) SizeVT() int { return m.SizeOf() }
-
-func (m *TestAllTypesProto3_NestedMessage) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *TestAllTypesProto3_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -3316,6 +3322,9 @@ func (m *TestAllTypesProto3_NestedMessage) UnmarshalVTUnsafe(data []byte) error 
 }
 
 func (m *TestAllTypesProto3_NestedMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3334,13 +3343,13 @@ func (m *TestAllTypesProto3_NestedMessage) EqualMessageVT(other proto.Message) b
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *TestAllTypesProto3_NestedMessage) SizeOf() (n int) {
+func (m *TestAllTypesProto3_NestedMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeNumber(1, uint64(int64(m.A)))
 	if m.Corecursive != nil {
-		n += 1 + runtime.SizeBytes(m.Corecursive.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Corecursive.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -3385,6 +3394,11 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *runtime.Decoder, p []
 	return m, i
 }
 
+func (m *TestAllTypesProto3_NestedMessage) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.A = 0
@@ -3414,18 +3428,10 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *runtime.Decoder, p []b
 	return i
 }
 
+func (m *ForeignMessage) SizeOf() int { return m.pbfastSize() }
+
 func (m *ForeignMessage) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *ForeignMessage) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.C != 0 {
-		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.C)))
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *ForeignMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -3442,17 +3448,14 @@ func (m *ForeignMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *ForeignMessage) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *ForeignMessage) SizeVT() int { return m.pbfastSize() }
+
+func (m *ForeignMessage) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *ForeignMessage) SizeVT() int { return m.SizeOf() }
-
-func (m *ForeignMessage) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *ForeignMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *ForeignMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -3475,6 +3478,9 @@ func (m *ForeignMessage) UnmarshalVT(data []byte) error {
 func (m *ForeignMessage) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *ForeignMessage) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3489,7 +3495,17 @@ func (m *ForeignMessage) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *ForeignMessage) SizeOf() (n int) {
+func (m *ForeignMessage) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	if m.C != 0 {
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.C)))
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *ForeignMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -3529,6 +3545,11 @@ func (m *ForeignMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int
 	return m, i
 }
 
+func (m *ForeignMessage) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *ForeignMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.C = 0
@@ -3547,15 +3568,10 @@ func (m *ForeignMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 	return i
 }
 
+func (m *NullHypothesisProto3) SizeOf() int { return m.pbfastSize() }
+
 func (m *NullHypothesisProto3) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *NullHypothesisProto3) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *NullHypothesisProto3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -3572,17 +3588,14 @@ func (m *NullHypothesisProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) e
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *NullHypothesisProto3) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *NullHypothesisProto3) SizeVT() int { return m.pbfastSize() }
+
+func (m *NullHypothesisProto3) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *NullHypothesisProto3) SizeVT() int { return m.SizeOf() }
-
-func (m *NullHypothesisProto3) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *NullHypothesisProto3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *NullHypothesisProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -3607,6 +3620,9 @@ func (m *NullHypothesisProto3) UnmarshalVT(data []byte) error {
 func (m *NullHypothesisProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *NullHypothesisProto3) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3623,7 +3639,14 @@ func (m *NullHypothesisProto3) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *NullHypothesisProto3) SizeOf() (n int) {
+func (m *NullHypothesisProto3) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *NullHypothesisProto3) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -3656,6 +3679,11 @@ func (m *NullHypothesisProto3) pbfastDecode(d *runtime.Decoder, p []byte, i, dep
 	return m, i
 }
 
+func (m *NullHypothesisProto3) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *NullHypothesisProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	for uint(i) < uint(len(p)) {
@@ -3671,15 +3699,10 @@ func (m *NullHypothesisProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 	return i
 }
 
+func (m *EnumOnlyProto3) SizeOf() int { return m.pbfastSize() }
+
 func (m *EnumOnlyProto3) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
-}
-
-func (m *EnumOnlyProto3) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	return append(b, m.unknownFields...)
 }
 
 func (m *EnumOnlyProto3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -3696,17 +3719,14 @@ func (m *EnumOnlyProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *EnumOnlyProto3) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+func (m *EnumOnlyProto3) SizeVT() int { return m.pbfastSize() }
+
+func (m *EnumOnlyProto3) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *EnumOnlyProto3) SizeVT() int { return m.SizeOf() }
-
-func (m *EnumOnlyProto3) MarshalVT() ([]byte, error) { return runtime.MarshalNew(m) }
-
 func (m *EnumOnlyProto3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
 func (m *EnumOnlyProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
@@ -3729,6 +3749,9 @@ func (m *EnumOnlyProto3) UnmarshalVT(data []byte) error {
 func (m *EnumOnlyProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
 func (m *EnumOnlyProto3) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
 	var d runtime.Decoder
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
@@ -3743,7 +3766,14 @@ func (m *EnumOnlyProto3) EqualMessageVT(other proto.Message) bool {
 	return runtime.EqualMessage(m, other)
 }
 
-func (m *EnumOnlyProto3) SizeOf() (n int) {
+func (m *EnumOnlyProto3) pbfastAppend(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	return append(b, m.unknownFields...)
+}
+
+func (m *EnumOnlyProto3) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -3776,6 +3806,11 @@ func (m *EnumOnlyProto3) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int
 	return m, i
 }
 
+func (m *EnumOnlyProto3) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *EnumOnlyProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	for uint(i) < uint(len(p)) {
@@ -3793,9 +3828,9 @@ func (m *EnumOnlyProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 
 func init() {
 	file_test_messages_proto3_editions_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto3).pbfastEncode, (*TestAllTypesProto3).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto3_NestedMessage).pbfastEncode, (*TestAllTypesProto3_NestedMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessage).pbfastAppend, (*ForeignMessage).pbfastEncode, (*ForeignMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*NullHypothesisProto3).pbfastAppend, (*NullHypothesisProto3).pbfastEncode, (*NullHypothesisProto3).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*EnumOnlyProto3).pbfastAppend, (*EnumOnlyProto3).pbfastEncode, (*EnumOnlyProto3).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto3).pbfastSize, (*TestAllTypesProto3).pbfastEncode, (*TestAllTypesProto3).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto3_NestedMessage).pbfastSize, (*TestAllTypesProto3_NestedMessage).pbfastEncode, (*TestAllTypesProto3_NestedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessage).pbfastAppend, (*ForeignMessage).pbfastSize, (*ForeignMessage).pbfastEncode, (*ForeignMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*NullHypothesisProto3).pbfastAppend, (*NullHypothesisProto3).pbfastSize, (*NullHypothesisProto3).pbfastEncode, (*NullHypothesisProto3).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*EnumOnlyProto3).pbfastAppend, (*EnumOnlyProto3).pbfastSize, (*EnumOnlyProto3).pbfastEncode, (*EnumOnlyProto3).pbfastDecode)
 }

@@ -8,9 +8,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Benchmark) SizeOf() int { return m.pbfastSize() }
+
 func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Benchmark).pbfastSize)))
 }
 
 func (m *Benchmark) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -27,27 +29,22 @@ func (m *Benchmark) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Benchmark) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Benchmark) SizeOf() (n int) {
+func (m *Benchmark) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeSome(1, len(m.Message))
 	if m.Embedded != nil {
-		n += 1 + runtime.SizeBytes(m.Embedded.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Embedded.pbfastSize())
 	}
 	if m.EmbeddedMap != nil {
-		n += 1 + runtime.SizeBytes(m.EmbeddedMap.SizeOf())
+		n += 1 + runtime.SizeBytes(m.EmbeddedMap.pbfastSize())
 	}
 	if m.EnumMessage != nil {
-		n += 1 + runtime.SizeBytes(m.EnumMessage.SizeOf())
+		n += 1 + runtime.SizeBytes(m.EnumMessage.pbfastSize())
 	}
 	for _, v := range m.Repeated {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -177,6 +174,11 @@ func (m *Benchmark) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int,
 		}
 	}
 	return m, i
+}
+
+func (m *Benchmark) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -325,9 +327,11 @@ func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int 
 	return i
 }
 
+func (m *EmbeddedMessage) SizeOf() int { return m.pbfastSize() }
+
 func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*EmbeddedMessage).pbfastSize)))
 }
 
 func (m *EmbeddedMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -344,12 +348,7 @@ func (m *EmbeddedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error 
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *EmbeddedMessage) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *EmbeddedMessage) SizeOf() (n int) {
+func (m *EmbeddedMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -395,6 +394,11 @@ func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth in
 	return m, i
 }
 
+func (m *EmbeddedMessage) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *EmbeddedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.EmbeddedData = nil
@@ -417,9 +421,11 @@ func (m *EmbeddedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int
 	return i
 }
 
+func (m *Map) SizeOf() int { return m.pbfastSize() }
+
 func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Map).pbfastSize)))
 }
 
 func (m *Map) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -436,12 +442,7 @@ func (m *Map) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Map) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Map) SizeOf() (n int) {
+func (m *Map) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -492,7 +493,7 @@ func (m *Map) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Map, in
 		switch tag {
 		case 0xa:
 			if m.BuiltMap == nil {
-				m.BuiltMap = make(map[string]float64, runtime.Run(p, i, 0xa))
+				m.BuiltMap = make(map[string]float64, runtime.MapRoom(p, i, 0xa))
 			}
 			i = m.pbfastEntryBuiltMap(d.Part(p, i, depth))
 		default:
@@ -525,6 +526,11 @@ func (m *Map) pbfastEntryBuiltMap(d *runtime.Decoder, p []byte, i, depth int) in
 	return i
 }
 
+func (m *Map) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Map) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.BuiltMap)
@@ -536,7 +542,7 @@ func (m *Map) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 		switch tag {
 		case 0xa:
 			if m.BuiltMap == nil {
-				m.BuiltMap = make(map[string]float64, runtime.Run(p, i, 0xa))
+				m.BuiltMap = make(map[string]float64, runtime.MapRoom(p, i, 0xa))
 			}
 			i = m.pbfastEntryBuiltMap(d.Part(p, i, depth))
 		default:
@@ -546,9 +552,11 @@ func (m *Map) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *EnumMessage) SizeOf() int { return m.pbfastSize() }
+
 func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*EnumMessage).pbfastSize)))
 }
 
 func (m *EnumMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -565,12 +573,7 @@ func (m *EnumMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *EnumMessage) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *EnumMessage) SizeOf() (n int) {
+func (m *EnumMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -614,6 +617,11 @@ func (m *EnumMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (
 		}
 	}
 	return m, i
+}
+
+func (m *EnumMessage) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *EnumMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {

@@ -7,9 +7,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Blob) SizeOf() int { return m.pbfastSize() }
+
 func (m *Blob) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Blob).pbfastSize)))
 }
 
 func (m *Blob) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -26,12 +28,7 @@ func (m *Blob) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Blob) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Blob) SizeOf() (n int) {
+func (m *Blob) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -75,6 +72,11 @@ func (m *Blob) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Blob, 
 		}
 	}
 	return m, i
+}
+
+func (m *Blob) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *Blob) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {

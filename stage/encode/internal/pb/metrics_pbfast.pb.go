@@ -7,9 +7,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Metrics) SizeOf() int { return m.pbfastSize() }
+
 func (m *Metrics) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Metrics).pbfastSize)))
 }
 
 func (m *Metrics) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -26,12 +28,7 @@ func (m *Metrics) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Metrics) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Metrics) SizeOf() (n int) {
+func (m *Metrics) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -97,6 +94,11 @@ func (m *Metrics) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Met
 		}
 	}
 	return m, i
+}
+
+func (m *Metrics) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *Metrics) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {

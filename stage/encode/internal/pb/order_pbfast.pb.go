@@ -8,9 +8,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Order) SizeOf() int { return m.pbfastSize() }
+
 func (m *Order) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Order).pbfastSize)))
 }
 
 func (m *Order) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -27,12 +29,7 @@ func (m *Order) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Order) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Order) SizeOf() (n int) {
+func (m *Order) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -44,19 +41,19 @@ func (m *Order) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(*m.PaidUnixMs))
 	}
 	if m.Customer != nil {
-		n += 1 + runtime.SizeBytes(m.Customer.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Customer.pbfastSize())
 	}
 	if m.ShipTo != nil {
-		n += 1 + runtime.SizeBytes(m.ShipTo.SizeOf())
+		n += 1 + runtime.SizeBytes(m.ShipTo.pbfastSize())
 	}
 	if m.BillTo != nil {
-		n += 1 + runtime.SizeBytes(m.BillTo.SizeOf())
+		n += 1 + runtime.SizeBytes(m.BillTo.pbfastSize())
 	}
 	for _, v := range m.Items {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	if m.Total != nil {
-		n += 1 + runtime.SizeBytes(m.Total.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Total.pbfastSize())
 	}
 	if m.Coupon != nil {
 		n += 1 + runtime.SizeBytes(len(*m.Coupon))
@@ -173,8 +170,6 @@ type pbfastOrderParts struct {
 	PaidUnixMs int64
 	Coupon     string
 	Customer   pbfastCustomerNode
-	ShipTo     Address
-	BillTo     Address
 	Total      Money
 }
 
@@ -229,14 +224,8 @@ func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 				m.Customer, i = m.Customer.pbfastDecode(d.Part(p, i, depth))
 			}
 		case 0x3a:
-			if s = runtime.Parts(d, s); s != nil && m.ShipTo == nil {
-				m.ShipTo = &s.ShipTo
-			}
 			m.ShipTo, i = m.ShipTo.pbfastDecode(d.Part(p, i, depth))
 		case 0x42:
-			if s = runtime.Parts(d, s); s != nil && m.BillTo == nil {
-				m.BillTo = &s.BillTo
-			}
 			m.BillTo, i = m.BillTo.pbfastDecode(d.Part(p, i, depth))
 		case 0x4a:
 			slab, n := runtime.Slab[pbfastLineItemNode](d, p, i, 0x4a, &m.Items)
@@ -265,7 +254,7 @@ func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 			*m.Coupon, i = d.Text(p, i)
 		case 0x62:
 			if m.Labels == nil {
-				m.Labels = make(map[string]string, runtime.Run(p, i, 0x62))
+				m.Labels = make(map[string]string, runtime.MapRoom(p, i, 0x62))
 			}
 			i = m.pbfastEntryLabels(d.Part(p, i, depth))
 		case 0x6a:
@@ -309,6 +298,11 @@ func (m *Order) pbfastEntryLabels(d *runtime.Decoder, p []byte, i, depth int) in
 		m.Labels[key] = value
 	}
 	return i
+}
+
+func (m *Order) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *Order) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -439,7 +433,7 @@ func (m *Order) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 			*m.Coupon, i = d.Text(p, i)
 		case 0x62:
 			if m.Labels == nil {
-				m.Labels = make(map[string]string, runtime.Run(p, i, 0x62))
+				m.Labels = make(map[string]string, runtime.MapRoom(p, i, 0x62))
 			}
 			i = m.pbfastEntryLabels(d.Part(p, i, depth))
 		case 0x6a:
@@ -462,9 +456,11 @@ func (m *Order) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Money) SizeOf() int { return m.pbfastSize() }
+
 func (m *Money) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Money).pbfastSize)))
 }
 
 func (m *Money) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -481,12 +477,7 @@ func (m *Money) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Money) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Money) SizeOf() (n int) {
+func (m *Money) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -532,6 +523,11 @@ func (m *Money) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Money
 	return m, i
 }
 
+func (m *Money) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Money) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Currency = ""
@@ -553,9 +549,11 @@ func (m *Money) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Customer) SizeOf() int { return m.pbfastSize() }
+
 func (m *Customer) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Customer).pbfastSize)))
 }
 
 func (m *Customer) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -572,12 +570,7 @@ func (m *Customer) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Customer) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Customer) SizeOf() (n int) {
+func (m *Customer) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -673,6 +666,11 @@ func (m *Customer) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, 
 	return m, i
 }
 
+func (m *Customer) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Customer) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Serial = 0
@@ -709,9 +707,11 @@ func (m *Customer) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Address) SizeOf() int { return m.pbfastSize() }
+
 func (m *Address) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Address).pbfastSize)))
 }
 
 func (m *Address) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -728,12 +728,7 @@ func (m *Address) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Address) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *Address) SizeOf() (n int) {
+func (m *Address) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -791,6 +786,11 @@ func (m *Address) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Add
 	return m, i
 }
 
+func (m *Address) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
 func (m *Address) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
 	m.Street = ""
@@ -818,9 +818,11 @@ func (m *Address) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *LineItem) SizeOf() int { return m.pbfastSize() }
+
 func (m *LineItem) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*LineItem).pbfastSize)))
 }
 
 func (m *LineItem) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -837,12 +839,7 @@ func (m *LineItem) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *LineItem) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *LineItem) SizeOf() (n int) {
+func (m *LineItem) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -850,7 +847,7 @@ func (m *LineItem) SizeOf() (n int) {
 	n += runtime.SizeSome(1, len(m.Title))
 	n += runtime.SizeNumber(1, uint64(m.Quantity))
 	if m.UnitPrice != nil {
-		n += 1 + runtime.SizeBytes(m.UnitPrice.SizeOf())
+		n += 1 + runtime.SizeBytes(m.UnitPrice.pbfastSize())
 	}
 	n += runtime.SizeIf(math.Float64bits(m.TaxRate) != 0, 9)
 	if m.DiscountPercent != nil {
@@ -962,6 +959,11 @@ func (m *LineItem) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, 
 		}
 	}
 	return m, i
+}
+
+func (m *LineItem) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *LineItem) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {

@@ -8,41 +8,22 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *Benchmark) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *Benchmark) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Benchmark) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Benchmark) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Benchmark) SizeOf() (n int) {
+func (m *Benchmark) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeSome(1, len(m.Message))
 	if m.Embedded != nil {
-		n += 1 + runtime.SizeBytes(m.Embedded.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Embedded.pbfastSize())
 	}
 	if m.EmbeddedMap != nil {
-		n += 1 + runtime.SizeBytes(m.EmbeddedMap.SizeOf())
+		n += 1 + runtime.SizeBytes(m.EmbeddedMap.pbfastSize())
 	}
 	if m.EnumMessage != nil {
-		n += 1 + runtime.SizeBytes(m.EnumMessage.SizeOf())
+		n += 1 + runtime.SizeBytes(m.EnumMessage.pbfastSize())
 	}
 	for _, v := range m.Repeated {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	return n + len(m.unknownFields)
 }
@@ -174,26 +155,7 @@ func (m *Benchmark) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int,
 	return m, i
 }
 
-func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *EmbeddedMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
-
-func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *EmbeddedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *EmbeddedMessage) SizeOf() (n int) {
+func (m *EmbeddedMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -239,26 +201,7 @@ func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth in
 	return m, i
 }
 
-func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *Map) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *Map) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Map) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Map) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Map) SizeOf() (n int) {
+func (m *Map) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -309,7 +252,7 @@ func (m *Map) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Map, in
 		switch tag {
 		case 0xa:
 			if m.BuiltMap == nil {
-				m.BuiltMap = make(map[string]float64, runtime.Run(p, i, 0xa))
+				m.BuiltMap = make(map[string]float64, runtime.MapRoom(p, i, 0xa))
 			}
 			i = m.pbfastEntryBuiltMap(d.Part(p, i, depth))
 		default:
@@ -342,26 +285,7 @@ func (m *Map) pbfastEntryBuiltMap(d *runtime.Decoder, p []byte, i, depth int) in
 	return i
 }
 
-func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *EnumMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
-
-func (m *EnumMessage) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *EnumMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *EnumMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *EnumMessage) SizeOf() (n int) {
+func (m *EnumMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -409,8 +333,8 @@ func (m *EnumMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (
 
 func init() {
 	file_postage_encode_hook_benchmark_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Benchmark).pbfastEncode, (*Benchmark).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*EmbeddedMessage).pbfastEncode, (*EmbeddedMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Map).pbfastEncode, (*Map).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*EnumMessage).pbfastEncode, (*EnumMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Benchmark).pbfastSize, (*Benchmark).pbfastEncode, (*Benchmark).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*EmbeddedMessage).pbfastSize, (*EmbeddedMessage).pbfastEncode, (*EmbeddedMessage).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Map).pbfastSize, (*Map).pbfastEncode, (*Map).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*EnumMessage).pbfastSize, (*EnumMessage).pbfastEncode, (*EnumMessage).pbfastDecode)
 }

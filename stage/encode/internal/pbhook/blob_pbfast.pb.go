@@ -7,26 +7,7 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-func (m *Blob) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *Blob) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
-
-func (m *Blob) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Blob) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Blob) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Blob) SizeOf() (n int) {
+func (m *Blob) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -74,5 +55,5 @@ func (m *Blob) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Blob, 
 
 func init() {
 	file_postage_encode_hook_blob_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Blob).pbfastEncode, (*Blob).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Blob).pbfastSize, (*Blob).pbfastEncode, (*Blob).pbfastDecode)
 }

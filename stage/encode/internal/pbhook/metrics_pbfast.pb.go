@@ -7,26 +7,7 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-func (m *Metrics) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *Metrics) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
-
-func (m *Metrics) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Metrics) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Metrics) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Metrics) SizeOf() (n int) {
+func (m *Metrics) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -96,5 +77,5 @@ func (m *Metrics) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Met
 
 func init() {
 	file_postage_encode_hook_metrics_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Metrics).pbfastEncode, (*Metrics).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Metrics).pbfastSize, (*Metrics).pbfastEncode, (*Metrics).pbfastDecode)
 }

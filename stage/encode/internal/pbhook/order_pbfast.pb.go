@@ -8,26 +8,7 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-func (m *Order) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *Order) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *Order) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Order) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Order) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Order) SizeOf() (n int) {
+func (m *Order) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -39,19 +20,19 @@ func (m *Order) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(*m.PaidUnixMs))
 	}
 	if m.Customer != nil {
-		n += 1 + runtime.SizeBytes(m.Customer.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Customer.pbfastSize())
 	}
 	if m.ShipTo != nil {
-		n += 1 + runtime.SizeBytes(m.ShipTo.SizeOf())
+		n += 1 + runtime.SizeBytes(m.ShipTo.pbfastSize())
 	}
 	if m.BillTo != nil {
-		n += 1 + runtime.SizeBytes(m.BillTo.SizeOf())
+		n += 1 + runtime.SizeBytes(m.BillTo.pbfastSize())
 	}
 	for _, v := range m.Items {
-		n += 1 + runtime.SizeBytes(v.SizeOf())
+		n += 1 + runtime.SizeBytes(v.pbfastSize())
 	}
 	if m.Total != nil {
-		n += 1 + runtime.SizeBytes(m.Total.SizeOf())
+		n += 1 + runtime.SizeBytes(m.Total.pbfastSize())
 	}
 	if m.Coupon != nil {
 		n += 1 + runtime.SizeBytes(len(*m.Coupon))
@@ -168,8 +149,6 @@ type pbfastOrderParts struct {
 	PaidUnixMs int64
 	Coupon     string
 	Customer   pbfastCustomerNode
-	ShipTo     Address
-	BillTo     Address
 	Total      Money
 }
 
@@ -224,14 +203,8 @@ func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 				m.Customer, i = m.Customer.pbfastDecode(d.Part(p, i, depth))
 			}
 		case 0x3a:
-			if s = runtime.Parts(d, s); s != nil && m.ShipTo == nil {
-				m.ShipTo = &s.ShipTo
-			}
 			m.ShipTo, i = m.ShipTo.pbfastDecode(d.Part(p, i, depth))
 		case 0x42:
-			if s = runtime.Parts(d, s); s != nil && m.BillTo == nil {
-				m.BillTo = &s.BillTo
-			}
 			m.BillTo, i = m.BillTo.pbfastDecode(d.Part(p, i, depth))
 		case 0x4a:
 			slab, n := runtime.Slab[pbfastLineItemNode](d, p, i, 0x4a, &m.Items)
@@ -260,7 +233,7 @@ func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 			*m.Coupon, i = d.Text(p, i)
 		case 0x62:
 			if m.Labels == nil {
-				m.Labels = make(map[string]string, runtime.Run(p, i, 0x62))
+				m.Labels = make(map[string]string, runtime.MapRoom(p, i, 0x62))
 			}
 			i = m.pbfastEntryLabels(d.Part(p, i, depth))
 		case 0x6a:
@@ -306,26 +279,7 @@ func (m *Order) pbfastEntryLabels(d *runtime.Decoder, p []byte, i, depth int) in
 	return i
 }
 
-func (m *Money) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *Money) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
-
-func (m *Money) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Money) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Money) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Money) SizeOf() (n int) {
+func (m *Money) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -371,26 +325,7 @@ func (m *Money) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Money
 	return m, i
 }
 
-func (m *Customer) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *Customer) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *Customer) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Customer) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Customer) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Customer) SizeOf() (n int) {
+func (m *Customer) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -486,26 +421,7 @@ func (m *Customer) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, 
 	return m, i
 }
 
-func (m *Address) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *Address) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *Address) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Address) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Address) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Address) SizeOf() (n int) {
+func (m *Address) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -563,26 +479,7 @@ func (m *Address) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Add
 	return m, i
 }
 
-func (m *LineItem) MarshalAppend(b []byte) ([]byte, error) {
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
-}
-
-func (m *LineItem) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *LineItem) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *LineItem) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *LineItem) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *LineItem) SizeOf() (n int) {
+func (m *LineItem) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -590,7 +487,7 @@ func (m *LineItem) SizeOf() (n int) {
 	n += runtime.SizeSome(1, len(m.Title))
 	n += runtime.SizeNumber(1, uint64(m.Quantity))
 	if m.UnitPrice != nil {
-		n += 1 + runtime.SizeBytes(m.UnitPrice.SizeOf())
+		n += 1 + runtime.SizeBytes(m.UnitPrice.pbfastSize())
 	}
 	n += runtime.SizeIf(math.Float64bits(m.TaxRate) != 0, 9)
 	if m.DiscountPercent != nil {
@@ -706,9 +603,9 @@ func (m *LineItem) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, 
 
 func init() {
 	file_postage_encode_hook_order_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Order).pbfastEncode, (*Order).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Money).pbfastEncode, (*Money).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Customer).pbfastEncode, (*Customer).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Address).pbfastEncode, (*Address).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*LineItem).pbfastEncode, (*LineItem).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Order).pbfastSize, (*Order).pbfastEncode, (*Order).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Money).pbfastSize, (*Money).pbfastEncode, (*Money).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Customer).pbfastSize, (*Customer).pbfastEncode, (*Customer).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Address).pbfastSize, (*Address).pbfastEncode, (*Address).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*LineItem).pbfastSize, (*LineItem).pbfastEncode, (*LineItem).pbfastDecode)
 }

@@ -8,10 +8,6 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
-	return m.pbfastAppend(b), nil
-}
-
 func (m *Tiny) pbfastAppend(b []byte) []byte {
 	if m == nil {
 		return b
@@ -28,21 +24,7 @@ func (m *Tiny) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-func (m *Tiny) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Tiny) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Tiny) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Tiny) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Tiny) SizeOf() (n int) {
+func (m *Tiny) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -96,5 +78,5 @@ func (m *Tiny) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Tiny, 
 
 func init() {
 	file_postage_encode_hook_tiny_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*Tiny).pbfastAppend, (*Tiny).pbfastEncode, (*Tiny).pbfastDecode)
+	runtime.Hook(runtime.Own|runtime.Apart, true, (*Tiny).pbfastAppend, (*Tiny).pbfastSize, (*Tiny).pbfastEncode, (*Tiny).pbfastDecode)
 }

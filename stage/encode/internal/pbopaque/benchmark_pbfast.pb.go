@@ -8,9 +8,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Benchmark) SizeOf() int { return m.pbfastSize() }
+
 func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Benchmark).pbfastSize)))
 }
 
 func (m *Benchmark) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -27,23 +29,23 @@ func (m *Benchmark) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Benchmark) SizeOf() (n int) {
+func (m *Benchmark) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
 	n += runtime.SizeSome(1, len(m.xxx_hidden_Message))
 	if m.xxx_hidden_Embedded != nil {
-		n += 1 + runtime.SizeBytes(m.xxx_hidden_Embedded.SizeOf())
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_Embedded.pbfastSize())
 	}
 	if m.xxx_hidden_EmbeddedMap != nil {
-		n += 1 + runtime.SizeBytes(m.xxx_hidden_EmbeddedMap.SizeOf())
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_EmbeddedMap.pbfastSize())
 	}
 	if m.xxx_hidden_EnumMessage != nil {
-		n += 1 + runtime.SizeBytes(m.xxx_hidden_EnumMessage.SizeOf())
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_EnumMessage.pbfastSize())
 	}
 	if m.xxx_hidden_Repeated != nil {
 		for _, v := range *m.xxx_hidden_Repeated {
-			n += 1 + runtime.SizeBytes(v.SizeOf())
+			n += 1 + runtime.SizeBytes(v.pbfastSize())
 		}
 	}
 	return n + len(m.unknownFields)
@@ -186,9 +188,11 @@ func (m *Benchmark) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int,
 	return m, i
 }
 
+func (m *EmbeddedMessage) SizeOf() int { return m.pbfastSize() }
+
 func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*EmbeddedMessage).pbfastSize)))
 }
 
 func (m *EmbeddedMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -205,7 +209,7 @@ func (m *EmbeddedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error 
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *EmbeddedMessage) SizeOf() (n int) {
+func (m *EmbeddedMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -251,9 +255,11 @@ func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth in
 	return m, i
 }
 
+func (m *Map) SizeOf() int { return m.pbfastSize() }
+
 func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Map).pbfastSize)))
 }
 
 func (m *Map) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -270,7 +276,7 @@ func (m *Map) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Map) SizeOf() (n int) {
+func (m *Map) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -321,7 +327,7 @@ func (m *Map) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Map, in
 		switch tag {
 		case 0xa:
 			if m.xxx_hidden_BuiltMap == nil {
-				m.xxx_hidden_BuiltMap = make(map[string]float64, runtime.Run(p, i, 0xa))
+				m.xxx_hidden_BuiltMap = make(map[string]float64, runtime.MapRoom(p, i, 0xa))
 			}
 			i = m.pbfastEntryBuiltMap(d.Part(p, i, depth))
 		default:
@@ -354,9 +360,11 @@ func (m *Map) pbfastEntryBuiltMap(d *runtime.Decoder, p []byte, i, depth int) in
 	return i
 }
 
+func (m *EnumMessage) SizeOf() int { return m.pbfastSize() }
+
 func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*EnumMessage).pbfastSize)))
 }
 
 func (m *EnumMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -373,7 +381,7 @@ func (m *EnumMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *EnumMessage) SizeOf() (n int) {
+func (m *EnumMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}

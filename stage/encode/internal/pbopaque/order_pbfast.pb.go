@@ -9,9 +9,11 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Order) SizeOf() int { return m.pbfastSize() }
+
 func (m *Order) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Order).pbfastSize)))
 }
 
 func (m *Order) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -28,7 +30,7 @@ func (m *Order) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Order) SizeOf() (n int) {
+func (m *Order) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -40,21 +42,21 @@ func (m *Order) SizeOf() (n int) {
 		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_PaidUnixMs))
 	}
 	if m.xxx_hidden_Customer != nil {
-		n += 1 + runtime.SizeBytes(m.xxx_hidden_Customer.SizeOf())
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_Customer.pbfastSize())
 	}
 	if m.xxx_hidden_ShipTo != nil {
-		n += 1 + runtime.SizeBytes(m.xxx_hidden_ShipTo.SizeOf())
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_ShipTo.pbfastSize())
 	}
 	if m.xxx_hidden_BillTo != nil {
-		n += 1 + runtime.SizeBytes(m.xxx_hidden_BillTo.SizeOf())
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_BillTo.pbfastSize())
 	}
 	if m.xxx_hidden_Items != nil {
 		for _, v := range *m.xxx_hidden_Items {
-			n += 1 + runtime.SizeBytes(v.SizeOf())
+			n += 1 + runtime.SizeBytes(v.pbfastSize())
 		}
 	}
 	if m.xxx_hidden_Total != nil {
-		n += 1 + runtime.SizeBytes(m.xxx_hidden_Total.SizeOf())
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_Total.pbfastSize())
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 10) {
 		n += 1 + runtime.SizeBytes(len(*m.xxx_hidden_Coupon))
@@ -173,8 +175,6 @@ type pbfastOrderParts struct {
 	Items    []*LineItem
 	Coupon   string
 	Customer pbfastCustomerNode
-	ShipTo   Address
-	BillTo   Address
 	Total    Money
 }
 
@@ -223,14 +223,8 @@ func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 				m.xxx_hidden_Customer, i = m.xxx_hidden_Customer.pbfastDecode(d.Part(p, i, depth))
 			}
 		case 0x3a:
-			if s = runtime.Parts(d, s); s != nil && m.xxx_hidden_ShipTo == nil {
-				m.xxx_hidden_ShipTo = &s.ShipTo
-			}
 			m.xxx_hidden_ShipTo, i = m.xxx_hidden_ShipTo.pbfastDecode(d.Part(p, i, depth))
 		case 0x42:
-			if s = runtime.Parts(d, s); s != nil && m.xxx_hidden_BillTo == nil {
-				m.xxx_hidden_BillTo = &s.BillTo
-			}
 			m.xxx_hidden_BillTo, i = m.xxx_hidden_BillTo.pbfastDecode(d.Part(p, i, depth))
 		case 0x4a:
 			if m.xxx_hidden_Items == nil {
@@ -267,7 +261,7 @@ func (m *Order) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 16)
 		case 0x62:
 			if m.xxx_hidden_Labels == nil {
-				m.xxx_hidden_Labels = make(map[string]string, runtime.Run(p, i, 0x62))
+				m.xxx_hidden_Labels = make(map[string]string, runtime.MapRoom(p, i, 0x62))
 			}
 			i = m.pbfastEntryLabels(d.Part(p, i, depth))
 		case 0x6a:
@@ -313,9 +307,11 @@ func (m *Order) pbfastEntryLabels(d *runtime.Decoder, p []byte, i, depth int) in
 	return i
 }
 
+func (m *Money) SizeOf() int { return m.pbfastSize() }
+
 func (m *Money) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Money).pbfastSize)))
 }
 
 func (m *Money) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
@@ -332,7 +328,7 @@ func (m *Money) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Money) SizeOf() (n int) {
+func (m *Money) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -378,9 +374,11 @@ func (m *Money) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Money
 	return m, i
 }
 
+func (m *Customer) SizeOf() int { return m.pbfastSize() }
+
 func (m *Customer) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Customer).pbfastSize)))
 }
 
 func (m *Customer) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -397,7 +395,7 @@ func (m *Customer) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Customer) SizeOf() (n int) {
+func (m *Customer) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -494,9 +492,11 @@ func (m *Customer) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, 
 	return m, i
 }
 
+func (m *Address) SizeOf() int { return m.pbfastSize() }
+
 func (m *Address) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Address).pbfastSize)))
 }
 
 func (m *Address) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -513,7 +513,7 @@ func (m *Address) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *Address) SizeOf() (n int) {
+func (m *Address) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -571,9 +571,11 @@ func (m *Address) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Add
 	return m, i
 }
 
+func (m *LineItem) SizeOf() int { return m.pbfastSize() }
+
 func (m *LineItem) MarshalAppend(b []byte) ([]byte, error) {
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(e.Start(b, m)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*LineItem).pbfastSize)))
 }
 
 func (m *LineItem) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
@@ -590,7 +592,7 @@ func (m *LineItem) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *LineItem) SizeOf() (n int) {
+func (m *LineItem) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
@@ -598,7 +600,7 @@ func (m *LineItem) SizeOf() (n int) {
 	n += runtime.SizeSome(1, len(m.xxx_hidden_Title))
 	n += runtime.SizeNumber(1, uint64(m.xxx_hidden_Quantity))
 	if m.xxx_hidden_UnitPrice != nil {
-		n += 1 + runtime.SizeBytes(m.xxx_hidden_UnitPrice.SizeOf())
+		n += 1 + runtime.SizeBytes(m.xxx_hidden_UnitPrice.pbfastSize())
 	}
 	n += runtime.SizeIf(math.Float64bits(m.xxx_hidden_TaxRate) != 0, 9)
 	if protoimpl.X.Present(&m.XXX_presence[0], 5) {

@@ -8,8 +8,24 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Tiny) SizeOf() int { return m.pbfastSize() }
+
 func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
 	return m.pbfastAppend(b), nil
+}
+
+func (m *Tiny) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Tiny) UnmarshalOwn(data []byte) error {
+	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
+}
+
+func (m *Tiny) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Tiny) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 func (m *Tiny) pbfastAppend(b []byte) []byte {
@@ -28,21 +44,7 @@ func (m *Tiny) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-func (m *Tiny) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Tiny) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *Tiny) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Tiny) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *Tiny) SizeOf() (n int) {
+func (m *Tiny) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
