@@ -24,11 +24,11 @@ type known struct {
 }
 
 const (
-	varintTag  = 1<<3 | 0
+	varintTag  = 1 << 3
 	fixed64Tag = 1<<3 | 1
 	bytesTag   = 1<<3 | 2
 	fixed32Tag = 1<<3 | 5
-	nanosTag   = 2<<3 | 0
+	nanosTag   = 2 << 3
 	dataTag    = 2<<3 | 2
 )
 
