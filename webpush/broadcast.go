@@ -28,10 +28,11 @@ const (
 // time and [Limits.Patience] in all. Then its result is the last refusal, or [Deferred] if it was
 // never sent.
 //
-// Every subscription is yielded exactly once. When ctx ends, requests under way are stopped, and
-// all subscriptions without a result, the rest of subs included, are yielded with the outcome
-// [Canceled]; [SendError.MaybeSent] says whether the message may have arrived. If the loop over the
-// results is left early, requests under way are stopped and their results are lost.
+// Every subscription is yielded exactly once. When ctx ends, no request starts any more, and all
+// subscriptions that none was made for, the rest of subs included, are yielded with the outcome
+// [Canceled]. Requests under way are finished, within [Config.Timeout] each: whether a message was
+// taken that nobody waited for could not be known. To stop them too, leave the loop; their results
+// are lost.
 //
 // subs runs in the goroutine that ranges over the results, and results are yielded between its
 // elements: a sequence that blocks delays them. A slow loop body slows the sending, since a request
@@ -59,12 +60,14 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 		b.job = &job{client: c, sealer: c.sealer.ForBroadcast(), msg: msg, opts: opts, patient: true}
 		b.known.max, b.unknown.max = knownFactor*c.limits.Concurrency, unknownFactor*c.limits.Concurrency
 
-		var cancel context.CancelFunc
-		b.ctx, cancel = context.WithCancel(ctx)
+		var stop, cancel context.CancelFunc
+		b.ctx, stop = context.WithCancel(ctx)
+		b.requests, cancel = context.WithCancel(context.WithoutCancel(ctx))
 		b.ticker = time.NewTicker(tickTime)
 		defer b.close()
 		defer close(b.left)
 		defer cancel()
+		defer stop()
 		defer b.ticker.Stop()
 		b.run(subs)
 	}
@@ -72,7 +75,8 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 
 type broadcast struct {
 	*job
-	ctx   context.Context
+	ctx      context.Context // while requests start
+	requests context.Context // while they may run
 	yield func(Subscription, Result) bool
 
 	lanes          map[string]*lane // by origin
@@ -150,7 +154,7 @@ func (b *broadcast) lane(name string) *lane {
 func (b *broadcast) wait() bool {
 	end := b.ctx.Done()
 	if b.drained {
-		end = nil // what is left are results of requests that are being stopped
+		end = nil // what is left are results of requests under way
 	}
 	select {
 	case r := <-b.results:

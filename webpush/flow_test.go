@@ -109,23 +109,14 @@ func TestTarpitsDoNotHoldAllSlots(t *testing.T) {
 	for i := range 50 {
 		all = append(all, parse(t, bytes.Replace(service.Subscribe("").JSON(), []byte(service.URL), fmt.Appendf(nil, "https://tarpit%d.example", i), 1)))
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	accepted, canceled := 0, 0
-	for _, result := range client.Broadcast(ctx, slices.Values(append(all, subs...)), nil, webpush.Options{}) {
-		switch result.Outcome() {
-		case webpush.Accepted:
-			if accepted++; accepted == len(subs) {
-				cancel()
-			}
-		case webpush.Canceled:
-			canceled++
-		default:
+	accepted := 0
+	for _, result := range client.Broadcast(t.Context(), slices.Values(append(all, subs...)), nil, webpush.Options{}) {
+		if result.Err != nil {
 			t.Error(result.Err)
 		}
-	}
-	if accepted != len(subs) || canceled != len(all) {
-		t.Errorf("%d accepted, %d canceled", accepted, canceled)
+		if accepted++; accepted == len(subs) {
+			break
+		}
 	}
 	if held.Load() != 0 {
 		t.Errorf("%d requests run on", held.Load())
@@ -204,7 +195,7 @@ func TestBacklogIsBounded(t *testing.T) {
 	transport := service.Transport()
 	defer transport.CloseIdleConnections()
 	var held atomic.Int32
-	client := newClient(t, nil, webpush.Config{Transport: tarpits(service, transport, &held), Limits: webpush.Limits{Backlog: 40}, Timeout: time.Hour})
+	client := newClient(t, nil, webpush.Config{Transport: tarpits(service, transport, &held), Limits: webpush.Limits{Backlog: 40}, Timeout: 4 * time.Second})
 	stuck := parse(t, bytes.Replace(service.Subscribe("").JSON(), []byte(service.URL), []byte("https://tarpit.example"), 1))
 	_, subs := audience(t, service, 100)
 	ctx, cancel := context.WithCancel(t.Context())

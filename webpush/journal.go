@@ -146,8 +146,8 @@ func (j *Journal) keep(fingerprint string, o Outcome, maybeSent bool) {
 }
 
 // Final reports whether the message must not be sent again: it was accepted, may have been, or
-// never will be. Otherwise it was certainly not accepted, and may be sent later: it was throttled,
-// deferred, canceled or not answered, or failed here.
+// never will be. Otherwise it may be sent later: it was throttled, deferred or not answered, and
+// certainly not accepted; it failed here; or the caller did not wait for the answer.
 func (r Result) Final() bool {
 	e, ok := asType[*SendError](r.Err)
 	return isFinal(r.Outcome(), ok && e.MaybeSent)
@@ -155,7 +155,9 @@ func (r Result) Final() bool {
 
 func isFinal(o Outcome, maybeSent bool) bool {
 	switch o {
-	case RateLimited, Unavailable, Unreachable, Canceled, Deferred, Failed:
+	case Canceled: // sending it twice is better than never
+		return false
+	case RateLimited, Unavailable, Unreachable, Deferred, Failed:
 		return maybeSent
 	}
 	return true

@@ -157,7 +157,7 @@ func (l *lane) kickAfterLocked(wait time.Duration) {
 
 // work sends one message after the other for as long as it may.
 func (l *lane) work() {
-	limit := newTimeLimit(l.b.ctx)
+	limit := newTimeLimit(l.b.requests)
 	defer limit.end()
 	var free *delivery // one that is done with
 	for {
@@ -166,7 +166,7 @@ func (l *lane) work() {
 			return
 		}
 		d.limit = limit
-		r, wait, done := d.step(l.b.ctx)
+		r, wait, done := d.step(l.b.requests)
 		if free = nil; done {
 			free = d
 		}
@@ -232,8 +232,8 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 		l.progress = now
 		l.window = min(l.window+1, l.b.client.limits.Concurrency)
 	}
-	if !done && l.b.ctx.Err() != nil {
-		r, done = d.fail(Canceled, l.b.ctx.Err()), true
+	if err := l.b.ctx.Err(); err != nil && (!done || d.last == Unreachable) {
+		r, done = d.fail(Canceled, err), true
 	}
 	if !done {
 		d.notBefore, d.waiting = now.Add(wait), r

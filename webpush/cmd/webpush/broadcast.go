@@ -23,7 +23,8 @@ fails or does not answer does not delay the others.
 
 The outcome of each line goes to a results file, as it happens. A broadcast that was stopped or
 killed continues with -resume: what was taken is not sent again; what was throttled, deferred or not
-answered is. Only requests under way when it was killed are made twice.
+answered is. On SIGINT or SIGTERM no request starts any more, and those under way are finished; a
+second signal kills. Only requests under way when it was killed are made twice.
 
   webpush broadcast -subject mailto:you@example.com -message news.json subs.ndjson
   webpush broadcast -subject mailto:you@example.com -message news.json -resume subs.ndjson
@@ -100,9 +101,13 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 
 	source := &subscriptionLines{file: file, warn: p.say}
 	progress := newProgress(p.stderr, lines, journal.Kept())
+	defer context.AfterFunc(ctx, func() { p.say("stopping: requests under way are finished; a second signal kills") })()
 	for sub, result := range client.BroadcastIndexed(ctx, journal.Rest(source.all(ctx)), message, options) {
 		if err := journal.Record(sub, result); err != nil {
 			return err
+		}
+		if ctx.Err() != nil { // what is drawn stays, above what was said
+			progress.live, progress.drawn = false, 0
 		}
 		progress.add(sub.Origin(), result)
 	}
