@@ -24,8 +24,7 @@ const (
 // at once, and fewer while it throttles, fails or does not answer. A service that throttles or
 // fails is paused for a time that doubles, up to as long as it asks: it may mean single devices. A
 // refused message waits as long as was asked, the others for the pause, and those to other services
-// are sent. A message waits for a service that accepts nothing at most Retry.MaxRetryAfter at a
-// time and [Limits.Patience] in all. Then its result is the last refusal, or [Deferred] if it was
+// are sent. A message waits for a service that accepts nothing for [Limits.Patience]. Then its result is the last refusal, or [Deferred] if it was
 // never sent.
 //
 // Every subscription is yielded exactly once. When ctx ends, no request starts any more, and all
@@ -77,13 +76,14 @@ type broadcast struct {
 	*job
 	ctx      context.Context // while requests start
 	requests context.Context // while they may run
-	yield func(Subscription, Result) bool
+	yield    func(Subscription, Result) bool
 
 	lanes          map[string]*lane // by origin
 	known, unknown pool
 	*crew
 	ticker *time.Ticker
 
+	ended   bool // there are no more subscriptions
 	drained bool // ctx has ended, and the results of what waited were yielded
 	pending int  // results to come
 	stalled int  // of which this many waited for silent or paused services at the last tick
@@ -95,6 +95,7 @@ func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 			return
 		}
 	}
+	b.ended = true
 	for b.pending > 0 && b.wait() {
 	}
 }
@@ -201,8 +202,18 @@ func (b *broadcast) tick() bool {
 				b.stalled -= excess
 			}
 		}
-		idle := l.pending() == 0 && l.running == 0 && now.Sub(l.progress) > time.Minute
+		idle := l.pending() == 0 && l.running == 0
+		var held []*delivery
+		if idle && (b.ended || b.pending >= b.client.limits.Backlog) { // nothing can be learned of them any more
+			held, l.held = l.held, nil
+		}
+		idle = idle && len(l.held) == 0 && now.Sub(l.progress) > time.Minute
 		l.mu.Unlock()
+		for _, d := range held {
+			if !b.hand(d.sub, d.index, d.settle(b.ctx, d.waiting)) {
+				return false
+			}
+		}
 		for _, d := range given {
 			if !b.hand(d.sub, d.index, d.deferred(now)) {
 				return false

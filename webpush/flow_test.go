@@ -132,7 +132,7 @@ func TestLongRetryAfterIsObeyed(t *testing.T) {
 		service.Inject(pushtest.WNSThrottled(time.Hour))
 	}
 	// The first pause has not ended when Send is called, however slow the machine is.
-	client := newClient(t, service, webpush.Config{Retry: webpush.Retry{Base: time.Minute, Max: time.Hour}})
+	client := newClient(t, service, webpush.Config{Retry: webpush.Retry{Base: time.Minute, Max: time.Hour}, Limits: webpush.Limits{Patience: 30 * time.Second}})
 	_, subs := audience(t, service, 500)
 	counts := make(map[webpush.Outcome]int)
 	for _, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {

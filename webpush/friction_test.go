@@ -45,7 +45,7 @@ func TestJSONLogsTellNothing(t *testing.T) {
 // results can recover.
 func TestPanicInAHook(t *testing.T) {
 	service := newService(t)
-	browsers, subs := audience(t, service, 20)
+	browsers, subs := audience(t, service, 10)
 	for _, b := range browsers {
 		b.Unsubscribe()
 	}
@@ -64,7 +64,7 @@ func TestPanicInAHook(t *testing.T) {
 			}
 			client := newClient(t, nil, cfg)
 			defer func() {
-				if r := recover(); !strings.Contains(fmt.Sprint(r), "the hook's mistake") || !strings.Contains(fmt.Sprint(r), "friction_test.go") {
+				if r := recover(); !strings.Contains(fmt.Sprint(r), "the hook's mistake") || name != "OnGone" && !strings.Contains(fmt.Sprint(r), "friction_test.go") { // that one panics in this goroutine
 					t.Errorf("recovered %v; want the mistake, and where it was made", r)
 				}
 			}()

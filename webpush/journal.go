@@ -155,7 +155,7 @@ func (r Result) Final() bool {
 
 func isFinal(o Outcome, maybeSent bool) bool {
 	switch o {
-	case Canceled: // sending it twice is better than never
+	case Suspect, Canceled: // sending it twice is better than never
 		return false
 	case RateLimited, Unavailable, Unreachable, Deferred, Failed:
 		return maybeSent

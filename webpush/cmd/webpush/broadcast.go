@@ -23,7 +23,8 @@ fails or does not answer does not delay the others.
 
 The outcome of each line goes to a results file, as it happens. A broadcast that was stopped or
 killed continues with -resume: what was taken is not sent again; what was throttled, deferred or not
-answered is. On SIGINT or SIGTERM no request starts any more, and those under way are finished; a
+answered is. A service that refuses everybody is paused, and its answers are not final: the mistake
+may be yours or its own. On SIGINT or SIGTERM no request starts any more, and those under way are finished; a
 second signal kills. Only requests under way when it was killed are made twice.
 
   webpush broadcast -subject mailto:you@example.com -message news.json subs.ndjson
@@ -43,7 +44,8 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	resume := f.Bool("resume", false, "continue with the existing results file")
 	f.Float64Var(&limits.Rate, "rate", 0, "at most so many requests a second to each push service, 0 for as many as it takes")
 	f.IntVar(&limits.Concurrency, "concurrency", 0, "at most so many requests under way to each push service (default 64)")
-	f.DurationVar(&limits.Patience, "patience", 5*time.Minute, "how long to wait for a push service that takes nothing")
+	f.DurationVar(&limits.Patience, "patience", 5*time.Minute, "how long to wait for a push service that takes nothing, whatever it asks for")
+	f.IntVar(&limits.Gone, "gone", 0, "pause a push service that calls so many subscriptions in a row gone, and believe none of it; -1 believes all (default 20)")
 	padding := f.String("padding", "none", "none, or fit: hide the length, in as much as every service takes")
 	reuse := f.String("reuse", "strict", "strict, or broadcast: one key pair for all, faster (docs/webpush.md)")
 	others, err := parse(f, args, 1)
@@ -61,6 +63,7 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	}
 	limits.Backlog = 250_000
 	cfg, options := webpush.Config{Limits: limits}, flags.options()
+	cfg.OnSuspect = func(_ context.Context, err *webpush.SendError) { p.say("%v", err) }
 	switch *padding {
 	case "none":
 	case "fit":

@@ -99,22 +99,7 @@ func TestBroadcast(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	service := pushtest.NewServer(pushtest.Always(pushtest.Slow(200 * time.Millisecond)))
 	defer service.Close()
-	folder := t.TempDir()
-	keys, subs, message := filepath.Join(folder, "vapid.pem"), filepath.Join(folder, "subs.ndjson"), filepath.Join(folder, "news.txt")
-	public, said, code := command(t, service, "", "keys", "-keys", keys)
-	if code != 0 {
-		t.Fatal(said)
-	}
-	var browsers []*pushtest.Browser
-	var lines []byte
-	for range 200 {
-		b := service.Subscribe(strings.TrimSpace(public))
-		browsers = append(browsers, b)
-		lines = append(append(lines, b.JSON()...), '\n')
-	}
-	if err := errors.Join(os.WriteFile(subs, lines, 0o600), os.WriteFile(message, []byte("news"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	b := newBroadcast(t, service, 200)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
@@ -123,19 +108,77 @@ func TestInterrupted(t *testing.T) {
 		}
 		cancel()
 	}()
-	broadcast := []string{"broadcast", subs, "-keys", keys, "-subject", "mailto:you@example.com", "-message", message, "-rate", "400"}
-	out, said, code := commandIn(ctx, t, service, "", broadcast...)
+	out, said, code := commandIn(ctx, t, service, "", append(b.args, "-rate", "400")...)
 	if code != 130 || !strings.Contains(said, "webpush: stopped; -resume continues\n") || !strings.Contains(out, " of 200: ") {
 		t.Fatalf("%d: %s%s", code, said, out)
 	}
-	out, said, code = command(t, service, "", append(broadcast[:len(broadcast)-2:len(broadcast)-2], "-resume")...)
+	out, said, code = command(t, service, "", append(b.args, "-resume")...)
 	if code != 0 || said != "" || !strings.Contains(out, "200 of 200: 200 accepted\n") {
 		t.Errorf("resumed: %d: %s%s", code, said, out)
 	}
-	for i, b := range browsers {
-		if n := len(b.Messages()); n != 1 {
+	b.check(t, 200)
+}
+
+// A broadcast with the wrong key says so at once, and with the right one goes to everybody.
+func TestWrongKey(t *testing.T) {
+	service := pushtest.NewServer()
+	defer service.Close()
+	b := newBroadcast(t, service, 60)
+	wrong := filepath.Join(t.TempDir(), "wrong.pem")
+	if _, said, code := command(t, service, "", "keys", "-keys", wrong); code != 0 {
+		t.Fatal(said)
+	}
+	out, said, code := command(t, service, "", append(b.args, "-patience", "1s", "-keys", wrong)...)
+	if code != 1 || !strings.Contains(said, "webpush: send to "+service.URL) || !strings.Contains(said, "the service refuses everybody") || !strings.Contains(said, "-resume sends again the 60 ") || service.Requests() > 30 {
+		t.Errorf("%d after %d requests: %s%s", code, service.Requests(), said, out)
+	}
+	if out, said, code = command(t, service, "", append(b.args, "-resume")...); code != 0 || said != "" {
+		t.Errorf("with the right key: %d: %s%s", code, said, out)
+	}
+	b.check(t, 60)
+}
+
+// A testBroadcast is the files and browsers of a broadcast.
+type testBroadcast struct {
+	browsers []*pushtest.Browser
+	subs     string   // the file
+	args     []string // of the command
+}
+
+func newBroadcast(t *testing.T, service *pushtest.Server, n int) (b testBroadcast) {
+	t.Helper()
+	folder := t.TempDir()
+	keys, message := filepath.Join(folder, "vapid.pem"), filepath.Join(folder, "news.txt")
+	public, said, code := command(t, service, "", "keys", "-keys", keys)
+	if code != 0 {
+		t.Fatal(said)
+	}
+	var lines []byte
+	for range n {
+		browser := service.Subscribe(strings.TrimSpace(public))
+		b.browsers = append(b.browsers, browser)
+		lines = append(append(lines, browser.JSON()...), '\n')
+	}
+	b.subs = filepath.Join(folder, "subs.ndjson")
+	if err := errors.Join(os.WriteFile(b.subs, lines, 0o600), os.WriteFile(message, []byte("news"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	b.args = []string{"broadcast", b.subs, "-keys", keys, "-subject", "mailto:you@example.com", "-message", message}
+	return b
+}
+
+// check asks that so many browsers have got one message, and none two.
+func (b testBroadcast) check(t *testing.T, want int) {
+	t.Helper()
+	got := 0
+	for i, browser := range b.browsers {
+		n := len(browser.Messages())
+		if got += n; n > 1 {
 			t.Errorf("browser %d got %d messages", i, n)
 		}
+	}
+	if got != want {
+		t.Errorf("%d of %d browsers got the message", got, want)
 	}
 }
 
