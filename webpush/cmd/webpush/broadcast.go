@@ -21,7 +21,8 @@ Sends the message in a file to every subscription in another: one a line, the JS
 PushSubscription.toJSON() gives. Each push service gets as much as it takes; one that throttles,
 fails or does not answer does not delay the others.
 
-The outcome of each line goes to a results file, as it happens. A broadcast that was stopped or
+The outcome of each line goes to a results file, as it happens, and the endpoints of subscriptions
+that have ended are appended to SUBSCRIPTIONS.gone.txt: delete those. A broadcast that was stopped or
 killed continues with -resume: what was taken is not sent again; what was throttled, deferred or not
 answered is. A service that refuses everybody is paused, and its answers are not final: the mistake
 may be yours or its own. On SIGINT or SIGTERM no request starts any more, and those under way are finished; a
@@ -45,7 +46,7 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	f.Float64Var(&limits.Rate, "rate", 0, "at most so many requests a second to each push service, 0 for as many as it takes")
 	f.IntVar(&limits.Concurrency, "concurrency", 0, "at most so many requests under way to each push service (default 64)")
 	f.DurationVar(&limits.Patience, "patience", 5*time.Minute, "how long to wait for a push service that takes nothing, whatever it asks for")
-	f.IntVar(&limits.Gone, "gone", 0, "pause a push service that calls so many subscriptions in a row gone, and believe none of it; -1 believes all (default 20)")
+	f.IntVar(&limits.Gone, "gone-limit", 0, "pause a push service that calls so many subscriptions in a row gone, and believe none of it; -1 believes all (default 20)")
 	padding := f.String("padding", "none", "none, or fit: hide the length, in as much as every service takes")
 	reuse := f.String("reuse", "strict", "strict, or broadcast: one key pair for all, faster (docs/webpush.md)")
 	others, err := parse(f, args, 1)
@@ -105,7 +106,14 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 	source := &subscriptionLines{file: file, warn: p.say}
 	progress := newProgress(p.stderr, lines, journal.Kept())
 	defer context.AfterFunc(ctx, func() { p.say("stopping: requests under way are finished; a second signal kills") })()
+	ended := endedFile{name: file + ".gone.txt"}
+	defer ended.close()
 	for sub, result := range client.BroadcastIndexed(ctx, journal.Rest(source.all(ctx)), message, options) {
+		if result.Outcome() == webpush.Gone { // before the journal, so that a kill does not lose it
+			if err := ended.add(sub); err != nil {
+				return err
+			}
+		}
 		if err := journal.Record(sub, result); err != nil {
 			return err
 		}
@@ -119,6 +127,9 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 		return err
 	}
 	progress.summary(p.stdout, results)
+	if repeated := int64(lines) - progress.earlier - progress.done; repeated > 0 && ctx.Err() == nil {
+		fmt.Fprintf(p.stdout, "%d lines repeat another\n", repeated)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("stopped; -resume continues")
@@ -129,6 +140,28 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 		return errSome
 	}
 	return nil
+}
+
+// An endedFile lists endpoints, one a line. It is made when there is one.
+type endedFile struct {
+	name string
+	file *os.File
+}
+
+func (e *endedFile) add(sub webpush.Subscription) (err error) {
+	if e.file == nil {
+		e.file, err = os.OpenFile(e.name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(e.file, sub.Endpoint())
+	}
+	return err
+}
+
+func (e *endedFile) close() {
+	if e.file != nil {
+		e.file.Close()
+	}
 }
 
 // subscriptionLines reads a file of subscriptions, one a line.

@@ -138,6 +138,41 @@ func TestWrongKey(t *testing.T) {
 	b.check(t, 60)
 }
 
+// What is listed twice is sent once, also by a broadcast that continues, and what has ended is
+// listed in a file.
+func TestTwiceAndGone(t *testing.T) {
+	service := pushtest.NewServer()
+	defer service.Close()
+	b := newBroadcast(t, service, 30)
+	b.browsers[4].Unsubscribe()
+	b.browsers[5].Inject(pushtest.Status(http.StatusTooManyRequests, "Retry-After", "3600"))
+	text, err := os.ReadFile(b.subs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(b.subs, append(text, text...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{b.args, 1, "30 of 60: 28 accepted, 1 gone, 1 rate limited\n"},
+		{append(b.args, "-resume"), 0, "30 of 60: 29 accepted, 1 gone\n"},
+	} {
+		out, said, code := command(t, service, "", c.args...)
+		if code != c.code || !strings.Contains(out, c.want) || !strings.Contains(out, "30 lines repeat another\n") {
+			t.Errorf("%d: %s%s, want %q", code, said, out, c.want)
+		}
+	}
+	b.check(t, 29)
+	ended, err := os.ReadFile(b.subs + ".gone.txt")
+	if err != nil || string(ended) != b.browsers[4].Endpoint()+"\n" {
+		t.Errorf("the file of what has ended: %q, %v", ended, err)
+	}
+}
+
 // A testBroadcast is the files and browsers of a broadcast.
 type testBroadcast struct {
 	browsers []*pushtest.Browser
