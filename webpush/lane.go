@@ -237,7 +237,7 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	}
 	lent := l.lent > 0
 	l.mu.Unlock()
-	taken := !done || held || l.b.deliver(d.recipient, r)
+	taken := !done || held || l.b.deliver(d.recipient, d.settle(l.b.requests, r))
 	for _, h := range believed {
 		taken = taken && l.b.deliver(h.recipient, h.settle(l.b.requests, h.waiting))
 	}

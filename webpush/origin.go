@@ -1,6 +1,7 @@
 package webpush
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -35,6 +36,7 @@ type origin struct {
 	asked   time.Time // until when the service asked to be left alone
 	backoff time.Duration
 	suspect bool
+	cause   string    // of the pause
 	cleared time.Time // when it was last no longer suspect
 
 	// Endpoints in a row that were throttled or failed, refused, and gone.
@@ -48,11 +50,11 @@ func (o *origin) pause(now time.Time) time.Duration {
 	return max(o.until.Sub(now), 0)
 }
 
-// retryAfter is how much longer the service asked to be left alone, or will be.
-func (o *origin) retryAfter(now time.Time) time.Duration {
+// deferral is how much longer the service asked to be left alone, or will be, and why.
+func (o *origin) deferral(now time.Time) (retryAfter time.Duration, cause string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return max(o.until.Sub(now), o.asked.Sub(now), 0)
+	return max(o.until.Sub(now), o.asked.Sub(now), 0), cmp.Or(o.cause, "the service takes nothing")
 }
 
 // inDoubt reports whether the last answers were refusals.
@@ -85,6 +87,7 @@ func (o *origin) note(d *delivery, outcome Outcome, a *answer, now time.Time) (s
 	default:
 		o.failed, o.asked = o.failed[:0], time.Time{}
 		if outcome == Accepted {
+			o.cause = ""
 			o.refused, o.gone = o.refused[:0], o.gone[:0]
 			if o.suspect {
 				o.suspect, o.cleared = false, now
@@ -123,6 +126,7 @@ func (o *origin) note(d *delivery, outcome Outcome, a *answer, now time.Time) (s
 	o.backoff = min(max(2*o.backoff, 2*d.client.retry.Base), maxPause)
 	wait := min(o.backoff/2+rand.N(o.backoff/2+1), longest)
 	o.until, o.decided = now.Add(wait), now
+	o.cause = "the service is paused since it answered others: " + d.refusal(outcome, a).answer()
 	if run == &o.failed || o.suspect {
 		return false
 	}

@@ -130,11 +130,23 @@ type SendError struct {
 
 func (e *SendError) Error() string {
 	text := "webpush: send to " + e.Origin + " (subscription " + e.Fingerprint + "): "
+	text += e.answer()
 	switch {
-	case e.Status != 0:
-		text += fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
-	default:
-		text += e.Outcome.String()
+	case e.Outcome == TooLarge && e.FitsBytes > 0 && e.Status != 0:
+		text += fmt.Sprintf("; %d bytes without padding would fit", e.FitsBytes)
+	case e.Outcome == Suspect:
+		text += "; the service refuses everybody, so perhaps the key, the subject or the service is wrong: it is paused, and nothing is final"
+	case e.Outcome == KeyMismatch:
+		text += "; made with another VAPID key: the browser has to subscribe again"
+	}
+	return text
+}
+
+// answer is what came of the attempts.
+func (e *SendError) answer() string {
+	text := e.Outcome.String()
+	if e.Status != 0 {
+		text = fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
 	}
 	switch {
 	case e.Attempts == 1:
@@ -150,14 +162,6 @@ func (e *SendError) Error() string {
 	}
 	if e.detail != "" {
 		text += ": " + e.detail
-	}
-	switch {
-	case e.Outcome == TooLarge && e.FitsBytes > 0 && e.Status != 0:
-		text += fmt.Sprintf("; %d bytes without padding would fit", e.FitsBytes)
-	case e.Outcome == Suspect:
-		text += "; the service refuses everybody, so perhaps the key, the subject or the service is wrong: it is paused, and nothing is final"
-	case e.Outcome == KeyMismatch:
-		text += "; made with another VAPID key: the browser has to subscribe again"
 	}
 	return text
 }

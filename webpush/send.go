@@ -130,7 +130,7 @@ func (d *delivery) deferred(now time.Time) Result {
 		return d.waiting
 	}
 	e := d.newError(Deferred)
-	e.RetryAfter = d.origin.retryAfter(now)
+	e.RetryAfter, e.detail = d.origin.deferral(now)
 	return Result{Err: e}
 }
 
@@ -174,7 +174,7 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 			d.candidates, d.tries = d.candidates[1:], 0
 			continue
 		}
-		r := d.refused(outcome, &a)
+		r := Result{Err: d.refusal(outcome, &a)}
 		if suspected {
 			d.client.onSuspect(ctx, asSuspect(r.Err))
 		}
@@ -195,7 +195,7 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 func (d *delivery) isDoubtful() bool {
 	switch d.last {
 	case Gone:
-		return d.client.limits.Gone >= 0
+		return d.attempts > 0 && d.client.limits.Gone >= 0
 	case Rejected, KeyMismatch, Failed:
 		return d.attempts > 0 && d.client.limits.Refusals >= 0
 	}
@@ -226,6 +226,9 @@ func asSuspect(err error) *SendError {
 // seal checks the message and encrypts it.
 func (d *delivery) seal() (r Result, ok bool) {
 	var err error
+	if isRemoved(d.sub.Origin()) {
+		return d.fail(Gone, errors.New("a host of .invalid, which is how Edge on Android says that it has unsubscribed")), false
+	}
 	if err = d.client.allows(d.sub); err != nil {
 		return d.fail(Invalid, err), false
 	}
@@ -342,8 +345,8 @@ func (d *delivery) fail(outcome Outcome, err error) Result {
 	return Result{Err: e}
 }
 
-// refused is the result of a message whose last attempt was answered by a.
-func (d *delivery) refused(outcome Outcome, a *answer) Result {
+// refusal is the result of a message whose last attempt was answered by a.
+func (d *delivery) refusal(outcome Outcome, a *answer) *SendError {
 	e := d.newError(outcome)
 	e.Status, e.Reason, e.RetryAfter = a.status, a.reason, a.retryAfter
 	if err := cmp.Or(a.err, a.clock); err != nil {
@@ -352,7 +355,7 @@ func (d *delivery) refused(outcome Outcome, a *answer) Result {
 	if outcome == TooLarge {
 		e.FitsBytes = fits(len(d.body), a.reason)
 	}
-	return Result{Err: e}
+	return e
 }
 
 func (d *delivery) newError(outcome Outcome) *SendError {

@@ -1,13 +1,16 @@
 package webpush_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,5 +209,52 @@ func TestEverythingIsBelieved(t *testing.T) {
 		if !errors.Is(r.Err, webpush.Gone) {
 			t.Error(r.Err)
 		}
+	}
+}
+
+// TestCauses has services give their reasons in their own ways.
+func TestCauses(t *testing.T) {
+	service := newService(t)
+	client := newClient(t, service, webpush.Config{})
+	sub := parse(t, service.Subscribe("").JSON())
+	service.Inject(
+		pushtest.Answer(http.StatusUnauthorized, `{"code":401,"errno":109,"error":"Unauthorized","message":"Request did not validate VAPID public key mismatch"}`),
+		pushtest.Status(http.StatusForbidden, "X-WNS-Error-Description", "The Token obtained from the Token Provider is wrong"),
+	)
+	if err := sendTo(t, client, sub); !errors.Is(err, webpush.KeyMismatch) {
+		t.Errorf("Mozilla's: %v", err)
+	}
+	if e := sendError(t, sendTo(t, client, sub)); e.Reason != "The Token obtained from the Token Provider is wrong" {
+		t.Errorf("WNS's: %v", e)
+	}
+	var gone atomic.Int32
+	client = newClient(t, nil, webpush.Config{OnGone: func(context.Context, webpush.Subscription) { gone.Add(1) }})
+	var ended []webpush.Subscription
+	for n := range 40 {
+		text := bytes.Replace(service.Subscribe("").JSON(), []byte(service.URL), []byte("https://permanently-removed.invalid"), 1)
+		ended = append(ended, parse(t, bytes.Replace(text, []byte("/push/"), fmt.Appendf(nil, "/fcm/%d", n), 1)))
+	}
+	for _, r := range client.Broadcast(t.Context(), slices.Values(ended), nil, webpush.Options{}) {
+		if e := sendError(t, r.Err); e.Outcome != webpush.Gone || e.Attempts != 0 || !r.Final() {
+			t.Errorf("Edge's on Android: %v", r.Err)
+		}
+	}
+	if gone.Load() != 40 {
+		t.Errorf("%d told as gone", gone.Load())
+	}
+}
+
+// TestDeferredSaysWhy looks at the messages that are given up because of others.
+func TestDeferredSaysWhy(t *testing.T) {
+	subs := strangers(t, 200)
+	for status, body := range map[int]string{503: "overloaded", 403: "BadJwtToken"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &loner{answer: func(int) *http.Response { return answerWithBody(status, body) }}
+			for _, r := range s.client(t).Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
+				if e := sendError(t, r.Err); e.Outcome == webpush.Deferred && (!strings.Contains(e.Error(), body) || !strings.Contains(e.Error(), strconv.Itoa(status))) {
+					t.Fatal(e)
+				}
+			}
+		})
 	}
 }

@@ -79,6 +79,9 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	default:
 		return fmt.Errorf("-reuse %s: want strict or broadcast", *reuse)
 	}
+	if err := options.Check(); err != nil {
+		return err
+	}
 	client, err := p.client(flags, cfg)
 	if err != nil {
 		return err
