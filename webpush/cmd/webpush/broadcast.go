@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,10 +13,11 @@ import (
 	"postage/webpush"
 )
 
-const broadcastHelp = `usage: webpush broadcast [flags] SUBSCRIPTIONS.ndjson
+const broadcastHelp = `usage: webpush broadcast [flags] SUBSCRIPTIONS
 
-Sends the message in a file to every subscription in another: one a line, the JSON that
-PushSubscription.toJSON() gives. Each push service gets as much as it takes; one that throttles,
+Sends the message in a file to every subscription in another, or on standard input (-): a line or an
+element of a JSON array each, the JSON that PushSubscription.toJSON() gives, or that as the member
+subscription; or CSV, with a column of that JSON or with endpoint, p256dh and auth. Each push service gets as much as it takes; one that throttles,
 fails or does not answer does not delay the others.
 
 The outcome of each line goes to a results file, as it happens, and the endpoints of subscriptions
@@ -54,7 +53,7 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	case err != nil:
 		return err
 	case len(others) == 0:
-		return hinted{errors.New("no file of subscriptions"), "webpush broadcast -subject ADDRESS -message FILE SUBSCRIPTIONS.ndjson"}
+		return hinted{errors.New("no file of subscriptions"), "webpush broadcast -subject ADDRESS -message FILE SUBSCRIPTIONS"}
 	case *message == "":
 		return hinted{errors.New("-message is missing"), "it is the file of the message"}
 	}
@@ -92,7 +91,17 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 
 // broadcastTo sends to the subscriptions in a file that the results do not have yet.
 func (p program) broadcastTo(ctx context.Context, file string, client *webpush.Client, message []byte, options webpush.Options, results string, resume bool) error {
-	lines, err := countLines(file)
+	source := &subscriptionFile{name: file, warn: p.say}
+	if file == "-" {
+		var err error
+		file = "stdin"
+		source.name, err = p.spool()
+		defer os.Remove(source.name)
+		if err != nil {
+			return fmt.Errorf("subscriptions: standard input: %w", err)
+		}
+	}
+	lines, err := source.count()
 	if err != nil {
 		return err
 	}
@@ -106,7 +115,6 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 	}
 	defer journal.Close()
 
-	source := &subscriptionLines{file: file, warn: p.say}
 	progress := newProgress(p.stderr, lines, journal.Kept())
 	defer context.AfterFunc(ctx, func() { p.say("stopping: requests under way are finished; a second signal kills") })()
 	ended := endedFile{name: file + ".gone.txt"}
@@ -165,65 +173,4 @@ func (e *endedFile) close() {
 	if e.file != nil {
 		e.file.Close()
 	}
-}
-
-// subscriptionLines reads a file of subscriptions, one a line.
-type subscriptionLines struct {
-	file string
-	warn func(format string, a ...any)
-	bad  int
-	err  error // why reading ended early
-}
-
-// shownBadLines is how many lines that hold no subscription are named.
-const shownBadLines = 10
-
-// all gives the subscription of each line; of one that holds none, the zero value,
-// so that a line's number is its place.
-func (s *subscriptionLines) all(ctx context.Context) iter.Seq[webpush.Subscription] {
-	return func(yield func(webpush.Subscription) bool) {
-		f, err := os.Open(s.file)
-		if err != nil {
-			s.err = fmt.Errorf("subscriptions: %w", err)
-			return
-		}
-		defer f.Close()
-		lines := subscriptionScanner(f)
-		for n := 1; ctx.Err() == nil && lines.Scan(); n++ {
-			sub, err := webpush.ParseSubscription(lines.Bytes())
-			if err != nil {
-				if s.bad++; s.bad <= shownBadLines {
-					s.warn("%s, line %d: %v", s.file, n, err)
-				}
-			}
-			if !yield(sub) {
-				return
-			}
-		}
-		if err := lines.Err(); err != nil {
-			s.err = fmt.Errorf("subscriptions: %s: %w", s.file, err)
-		}
-	}
-}
-
-func subscriptionScanner(f *os.File) *bufio.Scanner {
-	lines := bufio.NewScanner(f)
-	lines.Buffer(make([]byte, 1<<16), 1<<20)
-	return lines
-}
-
-func countLines(file string) (n int, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return 0, fmt.Errorf("subscriptions: %w", err)
-	}
-	defer f.Close()
-	lines := subscriptionScanner(f)
-	for lines.Scan() {
-		n++
-	}
-	if err := lines.Err(); err != nil {
-		return 0, fmt.Errorf("subscriptions: %s: %w", file, err)
-	}
-	return n, nil
 }

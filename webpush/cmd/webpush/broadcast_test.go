@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -171,6 +172,75 @@ func TestTwiceAndGone(t *testing.T) {
 	if err != nil || string(ended) != b.browsers[4].Endpoint()+"\n" {
 		t.Errorf("the file of what has ended: %q, %v", ended, err)
 	}
+}
+
+// TestForms has the list in each of the forms that a database exports.
+func TestForms(t *testing.T) {
+	service := pushtest.NewServer()
+	defer service.Close()
+	for name, write := range map[string]func(texts [][]byte) string{
+		"lines, a BOM and blank lines": func(texts [][]byte) string {
+			return "\ufeff" + string(bytes.Join(texts, []byte("\r\n\r\n"))) + "\n\n"
+		},
+		"encoded twice": func(texts [][]byte) (all string) {
+			for _, text := range texts {
+				all += fmt.Sprintf("%q\n", text)
+			}
+			return all
+		},
+		"an array": func(texts [][]byte) string { return " [\n" + string(bytes.Join(texts, []byte(",\n"))) + "]\n" },
+		"objects": func(texts [][]byte) string {
+			return `[{"subscription":` + string(bytes.Join(texts, []byte(`},{"id":7,"subscription":`))) + "}]"
+		},
+		"CSV of columns": func(texts [][]byte) string {
+			all := "id,Endpoint,keys_p256dh,keys_auth\n"
+			for i, text := range texts {
+				var j struct {
+					Endpoint string
+					Keys     struct{ P256dh, Auth string }
+				}
+				if err := json.Unmarshal(text, &j); err != nil {
+					t.Fatal(err)
+				}
+				all += fmt.Sprintf("%d,%s,%s,\"%s\"\n", i, j.Endpoint, j.Keys.P256dh, j.Keys.Auth)
+			}
+			return all
+		},
+		"CSV of JSON": func(texts [][]byte) string {
+			all := "id,subscription\n"
+			for i, text := range texts {
+				all += fmt.Sprintf("%d,\"%s\"\n", i, strings.ReplaceAll(string(text), `"`, `""`))
+			}
+			return all
+		},
+	} {
+		b := newBroadcast(t, service, 5)
+		var texts [][]byte
+		for _, browser := range b.browsers {
+			texts = append(texts, browser.JSON())
+		}
+		text := write(texts)
+		if err := os.WriteFile(b.subs, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, said, code := command(t, service, "", b.args...); code != 0 || !strings.Contains(out, "5 of 5: 5 accepted\n") {
+			t.Errorf("%s: %d: %s%s", name, code, said, out)
+		}
+		b.check(t, 5)
+		results := b.subs + ".stdin"
+		if out, said, code := command(t, service, text, append(append(b.args[:1:1], "-", "-results", results), b.args[2:]...)...); code != 0 || !strings.Contains(out, "5 of 5: 5 accepted\n") {
+			t.Errorf("%s, on standard input: %d: %s%s", name, code, said, out)
+		}
+	}
+	b := newBroadcast(t, service, 2)
+	long := fmt.Sprintf("%s\n%s\n%s\n", b.browsers[0].JSON(), strings.Repeat("x", 2<<20), b.browsers[1].JSON())
+	if err := os.WriteFile(b.subs, []byte(long), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, said, code := command(t, service, "", b.args...); code != 1 || !strings.Contains(said, "line 2: longer than") || !strings.Contains(out, "3 of 3: 2 accepted, 1 invalid\n") {
+		t.Errorf("a long line: %d: %s%s", code, said, out)
+	}
+	b.check(t, 2)
 }
 
 // A testBroadcast is the files and browsers of a broadcast.
