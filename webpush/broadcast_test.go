@@ -256,7 +256,7 @@ func BenchmarkBroadcast(b *testing.B) {
 	_, subs := audience(b, service, 1000)
 	message := make([]byte, 365)
 	for mode, reuse := range map[string]webpush.Reuse{
-		"strict": webpush.Strict(), "broadcast": webpush.KeyPerBroadcast(), "session": webpush.SessionKeys(time.Hour, 10000),
+		"strict": webpush.Reuse{}, "broadcast": webpush.KeyPerBroadcast(), "session": webpush.SessionKeys(time.Hour, 10000),
 	} {
 		b.Run("mode="+mode, func(b *testing.B) {
 			client := newClient(b, service, webpush.Config{Reuse: reuse})

@@ -38,8 +38,8 @@ type Config struct {
 	// Limits bound broadcasts.
 	Limits Limits
 
-	// Reuse trades key freshness for speed, and departs from RFC 8291. The zero value is [Strict],
-	// which does not.
+	// Reuse trades key freshness for speed, and departs from RFC 8291. The zero value, strict,
+	// does not.
 	Reuse Reuse
 
 	// OnAttempt is called for each request, to log, count or trace it. See [LogAttempts].
@@ -103,8 +103,8 @@ const (
 
 // A Client encrypts, signs and sends messages. It is safe for concurrent use. Close it when done.
 type Client struct {
-	sealer       *Sealer
-	signer       *Signer
+	sealer       *sealer
+	signer       *signer
 	transport    http.RoundTripper
 	ownTransport *http.Transport // nil if the caller gave one
 	allow        func(origin string) bool
@@ -156,11 +156,11 @@ func NewClient(cfg Config) (*Client, error) {
 // Close ends the client's goroutines, forgets its reused keys and closes idle connections of its
 // own transport. Messages under way are not stopped; later ones fail with [ErrClosed].
 func (c *Client) Close() error {
-	err := c.sealer.Close()
+	c.sealer.close()
 	if c.ownTransport != nil {
 		c.ownTransport.CloseIdleConnections()
 	}
-	return err
+	return nil
 }
 
 // AppendMessage prepares a message without building a request: it appends the body to dst and

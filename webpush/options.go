@@ -145,7 +145,7 @@ func (o *Options) header() (h Header, err error) {
 }
 
 // appendBody appends the body of the request. It is never nil, but may be empty.
-func (o *Options) appendBody(s *Sealer, dst, msg []byte, sub Subscription, now time.Time) ([]byte, error) {
+func (o *Options) appendBody(s *sealer, dst, msg []byte, sub Subscription, now time.Time) ([]byte, error) {
 	switch {
 	case !o.NoPayload:
 		return s.appendEncrypt(dst, msg, sub, o.Padding, now)

@@ -45,9 +45,6 @@ type Padding struct {
 	fits  bool // longer messages are refused
 }
 
-// PadNone adds no padding: the body is the message and 103 bytes.
-func PadNone() Padding { return Padding{} }
-
 // PadToBlock pads the message and its delimiter to the next multiple of sizeBytes, or to the
 // maximum if that is nearer. Message lengths can then be told apart only by block. Bodies of 4096
 // bytes, which PadToBlock(3994) gives, do not reach Firefox for Android: see [PadToFit]. sizeBytes

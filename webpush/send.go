@@ -34,7 +34,7 @@ const maxPatientAttempts = 50
 // A job is what all messages of a broadcast share, or one that is sent alone.
 type job struct {
 	client  *Client
-	sealer  *Sealer
+	sealer  *sealer
 	msg     []byte
 	opts    Options
 	patient bool // throttling while the whole origin is in doubt does not count as a try

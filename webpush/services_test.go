@@ -259,7 +259,7 @@ func TestFirefoxForAndroid(t *testing.T) {
 		{"the longest, padded to fit", webpush.MaxCompatibleMessageBytes, webpush.PadToFit(), webpush.Accepted, 0, true},
 		{"one more, padded to fit", webpush.MaxCompatibleMessageBytes + 1, webpush.PadToFit(), webpush.TooLarge, webpush.MaxCompatibleMessageBytes, false},
 		{"short, padded to 4096", 10, webpush.PadToBlock(3994), webpush.TooLarge, webpush.MaxCompatibleMessageBytes, true},
-		{"3000 bytes", 3000, webpush.PadNone(), webpush.TooLarge, webpush.MaxCompatibleMessageBytes, true},
+		{"3000 bytes", 3000, webpush.Padding{}, webpush.TooLarge, webpush.MaxCompatibleMessageBytes, true},
 	} {
 		before := service.Requests()
 		browser.Inject(pushtest.AutopushBridge())

@@ -26,12 +26,12 @@ func ParseVAPIDFile(data []byte) (*VAPIDKeys, error) {
 	case bytes.HasPrefix(text, []byte("{")):
 		form = "JWK"
 		keys, err = parseVAPIDJWK(text)
-	case bytes.HasPrefix(data, []byte{0x30}): // an ASN.1 sequence
-		form = "DER"
-		keys, err = parseVAPIDDER(data)
 	case err64 == nil && len(der) >= 30 && len(der) <= 32:
 		form = "raw"
 		keys, err = ParseVAPIDKeys(string(text), "")
+	case bytes.HasPrefix(data, []byte{0x30}): // an ASN.1 sequence
+		form = "DER"
+		keys, err = parseVAPIDDER(data)
 	case err64 == nil && len(der) > 0:
 		form = "base64"
 		keys, err = parseVAPIDDER(der)
