@@ -258,3 +258,15 @@ func TestDeferredSaysWhy(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusalIsCheap has a reason of 600 bytes searched for secrets.
+func TestRefusalIsCheap(t *testing.T) {
+	sub := strangers(t, 1)[0]
+	reason := strings.Repeat("the push service is in no good mood today. ", 14)
+	client := newClient(t, nil, webpush.Config{Limits: webpush.Limits{Refusals: -1}, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		return answerWithBody(400, reason), nil
+	})})
+	if n := testing.AllocsPerRun(20, func() { _ = sendTo(t, client, sub) }); n > 100 {
+		t.Errorf("%.0f allocations, at most 100", n)
+	}
+}
