@@ -72,11 +72,16 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 	}
 }
 
+// phases end one after the other.
+type phases struct {
+	ctx      context.Context // requests start
+	requests context.Context // they may run
+}
+
 type broadcast struct {
 	*job
-	ctx      context.Context // while requests start
-	requests context.Context // while they may run
-	yield    func(Subscription, Result) bool
+	phases
+	yield func(Subscription, Result) bool
 
 	lanes          map[string]*lane // by origin
 	known, unknown pool

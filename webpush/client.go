@@ -111,11 +111,16 @@ type Client struct {
 	timeout      time.Duration
 	retry        Retry
 	limits       Limits
-	onAttempt    AttemptHook
-	onGone       func(context.Context, Subscription)
-	onSuspect    func(context.Context, *SendError)
 	origins      *table[string, *origin]
 	now          func() time.Time
+	hooks
+}
+
+// hooks are the caller's: see [Config].
+type hooks struct {
+	onAttempt AttemptHook
+	onGone    func(context.Context, Subscription)
+	onSuspect func(context.Context, *SendError)
 }
 
 // NewClient checks cfg and makes a client.
@@ -138,7 +143,7 @@ func NewClient(cfg Config) (*Client, error) {
 	c := &Client{
 		signer: signer, transport: cfg.Transport, allow: cfg.AllowOrigin,
 		timeout: cmp.Or(cfg.Timeout, defaultTimeout), retry: retry, limits: limits, now: signer.now,
-		onAttempt: cfg.OnAttempt, onGone: cfg.OnGone, onSuspect: cfg.OnSuspect, origins: newTable[string, *origin](maxOrigins),
+		hooks: hooks{cfg.OnAttempt, cfg.OnGone, cfg.OnSuspect}, origins: newTable[string, *origin](maxOrigins),
 	}
 	if c.sealer, err = newSealer(cfg.Reuse, signer.now); err != nil {
 		return nil, err

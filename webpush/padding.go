@@ -99,9 +99,12 @@ func (e *MessageSizeError) Error() string {
 // Is reports whether target is [TooLarge].
 func (e *MessageSizeError) Is(target error) bool { return target == TooLarge }
 
-// limitText finds the limit that a service names when it refuses a body: "limited
-// to 3070 bytes" (Mozilla), "limit is 2048 bytes".
-var limitText = regexp.MustCompile(`limit(?:ed to| is) (\d{2,5}) bytes`)
+// limitText and excessText find what a service says when it refuses a body: "limited to 3070 bytes"
+// (Mozilla's, formerly), "limit is 2048 bytes"; and by how much the body in base64 is too long.
+var (
+	limitText  = regexp.MustCompile(`limit(?:ed to| is) (\d{2,5}) bytes`)
+	excessText = regexp.MustCompile(`too long by (\d{1,5}) bytes`)
+)
 
 // fits is the longest message that a service which refused a body of this length
 // would take, or 0 if that is not known: what it says, or else what all take.
@@ -109,6 +112,11 @@ func fits(bodyBytes int, reason string) int {
 	if m := limitText.FindStringSubmatch(reason); m != nil {
 		if n, err := strconv.Atoi(m[1]); err == nil && n > OverheadBytes && n < bodyBytes {
 			return min(n-OverheadBytes, MaxCompatibleMessageBytes)
+		}
+	}
+	if m := excessText.FindStringSubmatch(reason); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			return max(0, min(bodyBytes-(3*n+3)/4-OverheadBytes, MaxCompatibleMessageBytes))
 		}
 	}
 	if bodyBytes > MaxCompatibleMessageBytes+OverheadBytes {

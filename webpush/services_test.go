@@ -278,3 +278,15 @@ func TestFirefoxForAndroid(t *testing.T) {
 		t.Errorf("%v; want it to say what the service takes", err)
 	}
 }
+
+// TestFitsByWhatIsTooMuch has Mozilla's service say by how much the body in base64 is too long
+// (autopush-rs, autoendpoint/src/routers/mod.rs, TooMuchData).
+func TestFitsByWhatIsTooMuch(t *testing.T) {
+	service := newService(t, pushtest.Always(pushtest.Answer(http.StatusRequestEntityTooLarge,
+		`{"code":413,"errno":104,"message":"This message is intended for a constrained device and is limited in size. Converted buffer is too long by 41 bytes"}`)))
+	client := newClient(t, service, webpush.Config{})
+	_, err := client.Send(t.Context(), parse(t, service.Subscribe("").JSON()), make([]byte, 2000), webpush.Options{})
+	if e := sendError(t, err); e.FitsBytes != 2000-31 {
+		t.Errorf("%d bytes fit, want %d", e.FitsBytes, 2000-31)
+	}
+}
