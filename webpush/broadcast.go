@@ -24,8 +24,8 @@ const (
 // at once, and fewer while it throttles, fails or does not answer. A service that throttles or
 // fails is paused for a time that doubles, up to as long as it asks: it may mean single devices. A
 // refused message waits as long as was asked, the others for the pause, and those to other services
-// are sent. A message waits for a service that accepts nothing for [Limits.Patience]. Then its result is the last refusal, or [Deferred] if it was
-// never sent.
+// are sent. A message waits for a service that accepts nothing for [Limits.Patience]. Then its
+// result is the last refusal, or [Deferred] if it was never sent.
 //
 // Every subscription is yielded exactly once. When ctx ends, no request starts any more, and all
 // subscriptions that none was made for, the rest of subs included, are yielded with the outcome

@@ -57,8 +57,8 @@ func (s *sealer) close() {
 var ErrClosed = errors.New("webpush: closed")
 
 // appendEncrypt appends the body of the push request to dst: one record of the aes128gcm content
-// coding (RFC 8188, RFC 8291 section 4). With room for it in dst it allocates the two objects of the
-// AES-GCM cipher, and whatever the ECDH of the mode allocates. msg is not written to.
+// coding (RFC 8188, RFC 8291 section 4). With room for it in dst it allocates the two objects of
+// the AES-GCM cipher, and whatever the ECDH of the mode allocates. msg is not written to.
 func (s *sealer) appendEncrypt(dst, msg []byte, sub Subscription, padding Padding, now time.Time) ([]byte, error) {
 	if sub.IsZero() {
 		return dst, errNoSubscription

@@ -69,8 +69,8 @@ func (s *signer) candidates(sub Subscription) []*VAPIDKeys {
 	return keys
 }
 
-// authorization returns the value of the Authorization header: "vapid t=<token>, k=<public key>" (RFC
-// 8292 section 3).
+// authorization returns the value of the Authorization header: "vapid t=<token>, k=<public key>"
+// (RFC 8292 section 3).
 func (s *signer) authorization(origin string, keys *VAPIDKeys, at time.Time) (string, error) {
 	now := at.Unix() // the wall clock: the push service goes by it
 	slot := s.tokens.get(tokenID{origin, keys}, now, func() *tokenSlot { return new(tokenSlot) })

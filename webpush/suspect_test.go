@@ -75,8 +75,8 @@ func (s *loner) send(t *testing.T, client *webpush.Client, subs []webpush.Subscr
 	return open, counts
 }
 
-// TestMistakeIsNotFinal has a service refuse everything, because of the key, the subject, or itself.
-// It is left alone, nothing is concluded from it, and when it is mended nobody is missing.
+// TestMistakeIsNotFinal has a service refuse everything, because of the key, the subject, or
+// itself. It is left alone, nothing is concluded from it, and when it is mended nobody is missing.
 func TestMistakeIsNotFinal(t *testing.T) {
 	subs := strangers(t, 900)
 	for name, refusal := range map[string]func() *http.Response{

@@ -14,7 +14,8 @@ import (
 // ParseVAPIDFile reads a key pair as tools keep it in files: PEM with one private key as PKCS #8
 // ("PRIVATE KEY") or SEC 1 ("EC PRIVATE KEY", as openssl ecparam writes it), and optionally the
 // public key as SPKI ("PUBLIC KEY"); PKCS #8 or SEC 1 as DER, or that in base64; a JWK (RFC 7517);
-// what `web-push generate-vapid-keys --json` writes; or the private key as base64 of its 32 bytes. A public key must belong to the private key. Errors do not quote the data. See also
+// what `web-push generate-vapid-keys --json` writes; or the private key as base64 of its 32 bytes.
+// A public key must belong to the private key. Errors do not quote the data. See also
 // [ParseVAPIDKeys].
 func ParseVAPIDFile(data []byte) (*VAPIDKeys, error) {
 	var keys *VAPIDKeys

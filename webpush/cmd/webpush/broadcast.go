@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"postage/webpush"
@@ -63,7 +64,7 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	}
 	limits.Backlog = 250_000
 	cfg, options := webpush.Config{Limits: limits}, flags.options()
-	cfg.OnSuspect = func(_ context.Context, err *webpush.SendError) { p.say("%v", err) }
+	cfg.OnSuspect = func(_ context.Context, err *webpush.SendError) { p.say("%s", strings.TrimPrefix(err.Error(), "webpush: ")) }
 	switch *padding {
 	case "none":
 	case "fit":
