@@ -8,8 +8,8 @@ import (
 
 // decodeBase64 reads any of the four base64 alphabets of RFC 4648, standard or URL-safe, padded or
 // not: browsers write unpadded URL-safe, older code and databases hold the other three. Line ends,
-// padding of any length and unused bits that are set are taken, as other libraries take them. A text
-// that mixes alphabets is refused. The error never quotes the text.
+// padding of any length and unused bits that are set are taken, as other libraries take them.
+// Mixed alphabets are refused. The error never quotes the text.
 func decodeBase64(text string) ([]byte, error) {
 	text = strings.TrimRight(strings.TrimSpace(text), "=")
 	encoding := base64.RawURLEncoding

@@ -52,8 +52,8 @@ func (l *lane) delivery(to recipient) delivery {
 	return delivery{job: l.b.job, recipient: to, origin: l.origin}
 }
 
-// A bag gives what it holds in no order: neighbours in a list of subscriptions are often alike, made
-// on one day with one key, so that in its order a service would refuse many in a row.
+// A bag gives what it holds in no order: neighbours in a list of subscriptions are often alike,
+// made on one day with one key, so that in its order a service would refuse many in a row.
 type bag []recipient
 
 func (b *bag) take() recipient {

@@ -22,8 +22,8 @@ type Options struct {
 	Urgency Urgency
 
 	// Topic replaces a message that has the same topic and was not delivered yet (RFC 8030 section
-	// 5.4): at most 32 characters of A-Z a-z 0-9 - _, and not 1, 5, 9 and so on, which Apple refuses
-	// as no base64. "" is no topic.
+	// 5.4): at most 32 characters of A-Z a-z 0-9 - _, and not 1, 5, 9 and so on, which Apple
+	// refuses as no base64. "" is no topic.
 	Topic string
 
 	// Padding hides the length of the message. The zero value does not.

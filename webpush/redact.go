@@ -17,7 +17,8 @@ func writeRedacted(f fmt.State, text string) {
 }
 
 // cleanText makes a stranger's text fit for an error: printable, on one line, at most
-// maxReasonBytes. From where it quotes the endpoint beyond its origin, or the token, it is withheld.
+// maxReasonBytes. From where it quotes the endpoint beyond its origin, or the token, it is
+// withheld.
 func cleanText(text string, sub Subscription, authorization string) string {
 	if text == "" {
 		return ""
@@ -45,8 +46,8 @@ func cleanText(text string, sub Subscription, authorization string) string {
 const toldLetters = 8
 
 // quotedAt is where text first has toldLetters letters and digits of secret in a row, or -1: whole
-// or cut off, in either case, percent-encoded any number of times, escaped as in JSON, or with other
-// characters in between.
+// or cut off, in either case, percent-encoded any number of times, escaped as in JSON, or with
+// other characters in between.
 func quotedAt(text, secret string) int {
 	told, _ := lettersOf(secret)
 	letters, at := lettersOf(text)

@@ -39,10 +39,10 @@ type Receipt struct {
 //	if errors.Is(err, webpush.Gone) {
 type Outcome uint8
 
-// The outcomes. A push service is suspect when it refuses so many subscriptions in a row, and takes no
-// message in between, that the mistake is probably ours (the key, the subject) or its own
-// ([Limits.Refusals], [Limits.Gone]). It is paused, and its refusals are not final: nothing is to be
-// deleted because of one. A broadcast asks again when the service has taken a message.
+// The outcomes. A push service is suspect when it refuses so many subscriptions in a row, and
+// takes no message in between, that the mistake is probably ours (the key, the subject) or its own
+// ([Limits.Refusals], [Limits.Gone]). It is paused, and its refusals are not final: nothing is to
+// be deleted because of one. A broadcast asks again when the service has taken a message.
 const (
 	Accepted    Outcome = iota // the push service took it (2xx)
 	Gone                       // 404 or 410: the subscription has ended, delete it

@@ -6,9 +6,9 @@ import (
 )
 
 // A Reuse says which parts of the key agreement a [Client] keeps between messages, and so what is
-// given up for speed. The zero value, strict, keeps nothing: reading the memory opens no earlier and
-// no later message, except that Go does not overwrite what it frees. It is the default because it is
-// the RFC, and half of what a strict message costs is the network all the same.
+// given up for speed. The zero value, strict, keeps nothing: reading the memory opens no earlier
+// and no later message, except that Go does not overwrite what it frees. It is the default because
+// it is the RFC, and half of what a strict message costs is the network all the same.
 //
 // RFC 8291 section 3.1: "When sending a push message, the application server also generates a new
 // ECDH key pair on the same P-256 curve." Every other mode departs from that sentence. RFC
@@ -49,11 +49,11 @@ const (
 // open the bodies of that broadcast, all of which say the same, and no others.
 func KeyPerBroadcast() Reuse { return Reuse{mode: modeBroadcast} }
 
-// SharedKey costs 0.311 of webpush-go's message to strict's 0.382 (docs/evidence/webpush.md), and for
-// that one stolen key opens every body that was or will be sent to an origin within the key's life,
-// given the subscriptions: choose another mode. It uses one key pair for all messages to an origin
-// until ttl has passed (above 0, at most 24 h), and departs from RFC 8291 section 3.1. Beyond 1024
-// origins, those used longest ago lose their key early.
+// SharedKey costs 0.311 of webpush-go's message to strict's 0.382 (docs/evidence/webpush.md), and
+// for that one stolen key opens every body that was or will be sent to an origin within the key's
+// life, given the subscriptions: choose another mode. It uses one key pair for all messages to an
+// origin until ttl has passed (above 0, at most 24 h), and departs from RFC 8291 section 3.1.
+// Beyond 1024 origins, those used longest ago lose their key early.
 func SharedKey(ttl time.Duration) Reuse { return Reuse{mode: modeShared, ttl: ttl} }
 
 // SessionKeys keeps the input keying material of a subscription until ttl has passed (above 0, at

@@ -80,8 +80,8 @@ type subscriptionJSON struct {
 	Subscription json.RawMessage `json:"subscription,omitempty"`
 }
 
-// readSubscriptionJSON also takes a byte order mark, JSON that was encoded twice, and a subscription
-// in an object.
+// readSubscriptionJSON also takes a byte order mark, JSON that was encoded twice, and a
+// subscription in an object.
 func readSubscriptionJSON(data []byte) (j subscriptionJSON, err error) {
 	for range 2 {
 		data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
@@ -98,12 +98,11 @@ func readSubscriptionJSON(data []byte) (j subscriptionJSON, err error) {
 	return j, nil
 }
 
-// ParseSubscription reads what PushSubscription.toJSON() of the Push API
-// returns: endpoint, keys.p256dh, keys.auth and optionally expirationTime
-// (milliseconds since 1970; anything else there is no time). Keys may be in any of the four base64
-// alphabets. An additional member applicationServerKey is read as [WithServerKey]. As databases hold
-// it, the JSON may be encoded twice, begin with a byte order mark, or be the member subscription of
-// an object.
+// ParseSubscription reads what PushSubscription.toJSON() of the Push API returns: endpoint,
+// keys.p256dh, keys.auth and optionally expirationTime (milliseconds since 1970; anything else
+// there is no time). Keys may be in any of the four base64 alphabets. An additional member
+// applicationServerKey is read as [WithServerKey]. As databases hold it, the JSON may be encoded
+// twice, begin with a byte order mark, or be the member subscription of an object.
 //
 // It refuses more than 16 KiB, endpoints that are not https or that hold a user
 // name, a fragment or a character outside ASCII, public keys that are not an
@@ -298,9 +297,9 @@ func (s Subscription) JSON() json.RawMessage {
 	return text
 }
 
-// MarshalJSON is an error, which json.Marshal returns: check it. encoding/json is also what log/slog
-// writes slices, maps and structs with, and a log must not tell the endpoint and the secret. In what
-// is to be stored, use [StoredSubscription].
+// MarshalJSON is an error, which json.Marshal returns: check it. encoding/json is also what
+// log/slog writes slices, maps and structs with, and a log must not tell the endpoint and the
+// secret. In what is to be stored, use [StoredSubscription].
 func (s Subscription) MarshalJSON() ([]byte, error) {
 	return nil, errors.New("webpush: a Subscription holds a secret and is not encoded, so that no log tells it: where it is to be stored, use StoredSubscription or what its method JSON gives")
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,7 +65,9 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	}
 	limits.Backlog = 250_000
 	cfg, options := webpush.Config{Limits: limits}, flags.options()
-	cfg.OnSuspect = func(_ context.Context, err *webpush.SendError) { p.say("%s", strings.TrimPrefix(err.Error(), "webpush: ")) }
+	cfg.OnSuspect = func(_ context.Context, err *webpush.SendError) {
+		p.say("%s", strings.TrimPrefix(err.Error(), "webpush: "))
+	}
 	switch *padding {
 	case "none":
 	case "fit":
@@ -117,24 +120,10 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 	defer journal.Close()
 
 	progress := newProgress(p.stderr, lines, journal.Kept())
-	defer context.AfterFunc(ctx, func() { p.say("stopping: requests under way are finished; a second signal kills") })()
-	ended := endedFile{name: file + ".gone.txt"}
-	defer ended.close()
-	for sub, result := range client.BroadcastIndexed(ctx, journal.Rest(source.all(ctx)), message, options) {
-		if result.Outcome() == webpush.Gone { // before the journal, so that a kill does not lose it
-			if err := ended.add(sub); err != nil {
-				return err
-			}
-		}
-		if err := journal.Record(sub, result); err != nil {
-			return err
-		}
-		if ctx.Err() != nil { // what is drawn stays, above what was said
-			progress.live, progress.drawn = false, 0
-		}
-		progress.add(sub.Origin(), result)
+	rest := client.BroadcastIndexed(ctx, journal.Rest(source.all(ctx)), message, options)
+	if err := p.collect(ctx, rest, journal, progress, file+".gone.txt"); err != nil {
+		return err
 	}
-	progress.erase()
 	if err := errors.Join(source.err, journal.Sync()); err != nil {
 		return err
 	}
@@ -154,24 +143,32 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 	return nil
 }
 
-// An endedFile lists endpoints, one a line. It is made when there is one.
-type endedFile struct {
-	name string
-	file *os.File
+// collect records the results as they come.
+func (p program) collect(ctx context.Context, results iter.Seq2[webpush.Subscription, webpush.Result], journal *webpush.Journal, progress *progress, goneFile string) error {
+	defer progress.erase()
+	defer context.AfterFunc(ctx, func() { p.say("stopping: requests under way are finished; a second signal kills") })()
+	for sub, result := range results {
+		if result.Outcome() == webpush.Gone { // before the journal, so that a kill does not lose it
+			if err := appendLine(goneFile, sub.Endpoint()); err != nil {
+				return err
+			}
+		}
+		if err := journal.Record(sub, result); err != nil {
+			return err
+		}
+		if ctx.Err() != nil { // what is drawn stays, above what was said
+			progress.live, progress.drawn = false, 0
+		}
+		progress.add(sub.Origin(), result)
+	}
+	return nil
 }
 
-func (e *endedFile) add(sub webpush.Subscription) (err error) {
-	if e.file == nil {
-		e.file, err = os.OpenFile(e.name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+func appendLine(name, line string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = fmt.Fprintln(e.file, sub.Endpoint())
-	}
-	return err
-}
-
-func (e *endedFile) close() {
-	if e.file != nil {
-		e.file.Close()
-	}
+	_, err = fmt.Fprintln(f, line)
+	return errors.Join(err, f.Close())
 }

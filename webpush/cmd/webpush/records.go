@@ -82,54 +82,42 @@ func arrayRecords(r io.Reader, take taker) error {
 	return err
 }
 
-// csvRecords numbers the lines. A row has a column of JSON, or columns whose names end in endpoint,
-// p256dh and auth.
+// csvRecords numbers the lines; the first has the names. A row has a column of JSON, or columns whose
+// names end in endpoint, p256dh and auth.
 func csvRecords(in io.Reader, take taker) error {
 	r := csv.NewReader(in)
 	r.FieldsPerRecord = -1
-	columns := map[string]int{}
-	for {
-		row, err := r.Read()
-		if err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
+	names, err := r.Read()
+	for err == nil {
+		var row []string
+		if row, err = r.Read(); err != nil {
+			break
 		}
-		n, _ := r.FieldPos(0)
-		text := []byte(nil)
-		member := map[string]string{}
+		member, text := map[string]string{}, []byte(nil)
 		for i, field := range row {
 			if strings.HasPrefix(strings.TrimSpace(field), "{") {
 				text = []byte(field)
 			}
-			for name, column := range columns {
-				if column == i {
+			for _, name := range []string{"endpoint", "p256dh", "auth"} {
+				if i < len(names) && strings.HasSuffix(strings.ToLower(names[i]), name) {
 					member[name] = field
 				}
 			}
 		}
-		if text == nil && len(columns) == 0 { // the names
-			for i, field := range row {
-				for _, name := range []string{"endpoint", "p256dh", "auth"} {
-					if strings.HasSuffix(strings.ToLower(field), name) {
-						columns[name] = i
-					}
-				}
-			}
-			if n == 1 {
-				continue
-			}
-		}
 		var bad error
 		if text == nil && len(member) == 3 {
-			text, err = json.Marshal(map[string]any{"endpoint": member["endpoint"], "keys": member})
+			text, bad = json.Marshal(map[string]any{"endpoint": member["endpoint"], "keys": member})
 		} else if text == nil {
 			bad = errors.New("neither JSON nor the columns endpoint, p256dh and auth")
 		}
-		if err != nil || !take(n, text, bad) {
-			return err
+		if n, _ := r.FieldPos(0); !take(n, text, bad) {
+			return nil
 		}
 	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // subscriptionFile reads a file of subscriptions.

@@ -62,9 +62,9 @@ func (s *services) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestFourServices broadcasts over a service for which the key is wrong, one that calls everybody
-// gone for a minute, one that asks for 120 s, and one that is well. The broadcast is stopped, resumed,
-// stopped, and resumed with the right key: nobody is lost, nobody gets two, and only those are listed
-// as gone that are.
+// gone for a minute, one that asks for 120 s, and one that is well. The broadcast is stopped,
+// resumed, stopped, and resumed with the right key: nobody is lost, nobody gets two, and only
+// those are listed as gone that are.
 func TestFourServices(t *testing.T) {
 	hosts := []string{"wrongkey.example", "goneforaminute.example", "overloaded.example", "well.example"}
 	each := 1000
