@@ -1,6 +1,7 @@
 package webpush
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 		return a
 	}
 	a.throttled = isThrottled(response, a.hasRetryAfter)
-	text := readReason(response, limit)
+	text := cmp.Or(response.Header.Get("X-Wns-Error-Description"), readReason(response, limit))
 	a.otherKey = isOtherKey(a.status, text)
 	a.reason = cleanText(text, sub, h.Authorization)
 	if a.status >= 400 && a.status <= 403 {
@@ -91,10 +92,10 @@ func isThrottled(r *http.Response, hasRetryAfter bool) bool {
 }
 
 // isOtherKey knows the answers that say that a subscription was made with another
-// key: Apple's, with a status of 400, and Google's.
+// key: Apple's, with a status of 400, Google's and Mozilla's.
 func isOtherKey(status int, text string) bool {
 	return status >= 400 && status < 404 &&
-		(strings.Contains(text, "VapidPkHashMismatch") || strings.Contains(text, "do not correspond to the credentials used to create"))
+		(strings.Contains(text, "VapidPkHashMismatch") || strings.Contains(text, "VAPID public key mismatch") || strings.Contains(text, "do not correspond to the credentials used to create"))
 }
 
 // checkClock reports whether a refused token was one that the service could not take by its own

@@ -120,7 +120,7 @@ var (
 // broadcast is KeyPerBroadcast's cost a message once the key is there.
 func (w *workload) broadcast(t testing.TB, name string) operation {
 	c := w.client(t, Config{Reuse: KeyPerBroadcast()})
-	c.sealer = c.sealer.ForBroadcast()
+	c.sealer = c.sealer.forBroadcast()
 	ctx, opts := context.Background(), Options{TTL: time.Minute}
 	return operation{name, func(i int) error {
 		r, err := c.NewRequest(ctx, w.subs[i%len(w.subs)], w.message, opts)
@@ -132,14 +132,14 @@ func (w *workload) broadcast(t testing.TB, name string) operation {
 func (w *workload) operations(t testing.TB) []operation {
 	session, shared := SessionKeys(12*time.Hour, 10000), SharedKey(12*time.Hour)
 	return []operation{
-		w.request(t, "mode=strict/as=request/pad=none", Config{}, PadNone()),
+		w.request(t, "mode=strict/as=request/pad=none", Config{}, Padding{}),
 		w.request(t, "mode=strict/as=request/pad=4096", Config{}, PadToBlock(3994)),
-		w.parts(t, "mode=strict/as=parts/pad=none", Config{}, PadNone()),
+		w.parts(t, "mode=strict/as=parts/pad=none", Config{}, Padding{}),
 		w.broadcast(t, "mode=broadcast/as=request/pad=none"),
-		w.request(t, "mode=shared/as=request/pad=none", Config{Reuse: shared}, PadNone()),
-		w.request(t, "mode=session/as=request/pad=none", Config{Reuse: session}, PadNone()),
+		w.request(t, "mode=shared/as=request/pad=none", Config{Reuse: shared}, Padding{}),
+		w.request(t, "mode=session/as=request/pad=none", Config{Reuse: session}, Padding{}),
 		w.request(t, "mode=session/as=request/pad=4096", Config{Reuse: session}, PadToBlock(3994)),
-		w.parts(t, "mode=session/as=parts/pad=none", Config{Reuse: session}, PadNone()),
+		w.parts(t, "mode=session/as=parts/pad=none", Config{Reuse: session}, Padding{}),
 		w.parts(t, "mode=session/as=parts/pad=4096", Config{Reuse: session}, PadToBlock(3994)),
 	}
 }
@@ -179,10 +179,10 @@ func TestAllocations(t *testing.T) {
 		limit float64
 		op    operation
 	}{
-		{23, w.request(t, "strict, request", Config{}, PadNone())},
-		{16, w.parts(t, "strict, parts", Config{}, PadNone())},
-		{9, w.request(t, "session, request", Config{Reuse: session}, PadNone())},
-		{4, w.parts(t, "session, parts", Config{Reuse: session}, PadNone())},
+		{23, w.request(t, "strict, request", Config{}, Padding{})},
+		{16, w.parts(t, "strict, parts", Config{}, Padding{})},
+		{9, w.request(t, "session, request", Config{Reuse: session}, Padding{})},
+		{4, w.parts(t, "session, parts", Config{Reuse: session}, Padding{})},
 		{23, w.sent(t, "session, sent", Config{Reuse: session})},
 		{4, w.parts(t, "session, parts, padded", Config{Reuse: session}, PadToBlock(3994))},
 	} {

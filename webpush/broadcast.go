@@ -24,14 +24,14 @@ const (
 // at once, and fewer while it throttles, fails or does not answer. A service that throttles or
 // fails is paused for a time that doubles, up to as long as it asks: it may mean single devices. A
 // refused message waits as long as was asked, the others for the pause, and those to other services
-// are sent. A message waits for a service that accepts nothing at most Retry.MaxRetryAfter at a
-// time and [Limits.Patience] in all. Then its result is the last refusal, or [Deferred] if it was
-// never sent.
+// are sent. A message waits for a service that accepts nothing for [Limits.Patience]. Then its
+// result is the last refusal, or [Deferred] if it was never sent.
 //
-// Every subscription is yielded exactly once. When ctx ends, requests under way are stopped, and
-// all subscriptions without a result, the rest of subs included, are yielded with the outcome
-// [Canceled]; [SendError.MaybeSent] says whether the message may have arrived. If the loop over the
-// results is left early, requests under way are stopped and their results are lost.
+// Every subscription is yielded exactly once. When ctx ends, no request starts any more, and all
+// subscriptions that none was made for, the rest of subs included, are yielded with the outcome
+// [Canceled]. Requests under way are finished, within [Config.Timeout] each: whether a message was
+// taken that nobody waited for could not be known. To stop them too, leave the loop; their results
+// are lost.
 //
 // subs runs in the goroutine that ranges over the results, and results are yielded between its
 // elements: a sequence that blocks delays them. A slow loop body slows the sending, since a request
@@ -56,23 +56,31 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 	return func(yield func(Subscription, Result) bool) {
 		b := broadcast{yield: yield, lanes: make(map[string]*lane)}
 		b.crew = &crew{results: make(chan broadcastResult), left: make(chan struct{}), panics: make(chan string, 1)}
-		b.job = &job{client: c, sealer: c.sealer.ForBroadcast(), msg: msg, opts: opts, patient: true}
+		b.job = &job{client: c, sealer: c.sealer.forBroadcast(), msg: msg, opts: opts, patient: true}
 		b.known.max, b.unknown.max = knownFactor*c.limits.Concurrency, unknownFactor*c.limits.Concurrency
 
-		var cancel context.CancelFunc
-		b.ctx, cancel = context.WithCancel(ctx)
+		var stop, cancel context.CancelFunc
+		b.ctx, stop = context.WithCancel(ctx)
+		b.requests, cancel = context.WithCancel(context.WithoutCancel(ctx))
 		b.ticker = time.NewTicker(tickTime)
 		defer b.close()
 		defer close(b.left)
 		defer cancel()
+		defer stop()
 		defer b.ticker.Stop()
 		b.run(subs)
 	}
 }
 
+// phases end one after the other.
+type phases struct {
+	ctx      context.Context // requests start
+	requests context.Context // they may run
+}
+
 type broadcast struct {
 	*job
-	ctx   context.Context
+	phases
 	yield func(Subscription, Result) bool
 
 	lanes          map[string]*lane // by origin
@@ -80,6 +88,7 @@ type broadcast struct {
 	*crew
 	ticker *time.Ticker
 
+	ended   bool // there are no more subscriptions
 	drained bool // ctx has ended, and the results of what waited were yielded
 	pending int  // results to come
 	stalled int  // of which this many waited for silent or paused services at the last tick
@@ -91,6 +100,7 @@ func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 			return
 		}
 	}
+	b.ended = true
 	for b.pending > 0 && b.wait() {
 	}
 }
@@ -150,7 +160,7 @@ func (b *broadcast) lane(name string) *lane {
 func (b *broadcast) wait() bool {
 	end := b.ctx.Done()
 	if b.drained {
-		end = nil // what is left are results of requests that are being stopped
+		end = nil // what is left are results of requests under way
 	}
 	select {
 	case r := <-b.results:
@@ -197,8 +207,18 @@ func (b *broadcast) tick() bool {
 				b.stalled -= excess
 			}
 		}
-		idle := l.pending() == 0 && l.running == 0 && now.Sub(l.progress) > time.Minute
+		idle := l.pending() == 0 && l.running == 0
+		var held []*delivery
+		if idle && (b.ended || b.pending >= b.client.limits.Backlog) { // nothing can be learned of them any more
+			held, l.held = l.held, nil
+		}
+		idle = idle && len(l.held) == 0 && now.Sub(l.progress) > time.Minute
 		l.mu.Unlock()
+		for _, d := range held {
+			if !b.hand(d.sub, d.index, d.settle(b.ctx, d.waiting)) {
+				return false
+			}
+		}
 		for _, d := range given {
 			if !b.hand(d.sub, d.index, d.deferred(now)) {
 				return false

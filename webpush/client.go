@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 )
@@ -37,8 +38,8 @@ type Config struct {
 	// Limits bound broadcasts.
 	Limits Limits
 
-	// Reuse trades key freshness for speed, and departs from RFC 8291. The zero value is [Strict],
-	// which does not.
+	// Reuse trades key freshness for speed, and departs from RFC 8291. The zero value, strict,
+	// does not.
 	Reuse Reuse
 
 	// OnAttempt is called for each request, to log, count or trace it. See [LogAttempts].
@@ -46,8 +47,13 @@ type Config struct {
 
 	// OnGone is called with each subscription that a push service says has ended (404 or 410), by
 	// Send and Broadcast, and from several goroutines at once: delete the subscription in it. Its
-	// context has the values of the broadcast's, but does not end with it.
+	// context has the values of the broadcast's, but does not end with it. It is not called while
+	// the service is [Suspect]; Broadcast calls it once the service has taken a later message.
 	OnGone func(context.Context, Subscription)
+
+	// OnSuspect is called when an origin begins to refuse everything ([Suspect]), with the last
+	// refusal. nil is an error in slog's default logger: what nobody hears of, nobody mends.
+	OnSuspect func(context.Context, *SendError)
 
 	now func() time.Time // for tests; nil is time.Now
 }
@@ -66,7 +72,15 @@ type Limits struct {
 	// services that are silent or paused; further ones are [Deferred].
 	Backlog int
 
-	// Patience is how long messages wait for a service that accepts nothing; 0 is 5 minutes.
+	// Refusals and Gone are how many different subscriptions in a row an origin may refuse
+	// ([Rejected], [KeyMismatch]) or call [Gone], without taking a message in between, before none
+	// of it is believed: see [Suspect]. 0 are 6, since a key or a subject that is wrong for six
+	// subscriptions is wrong for the others too, and 20, since where even half have ended, twenty
+	// in a row are one chance in a million. Below 0, everything is believed.
+	Refusals, Gone int
+
+	// Patience is how long messages wait for a service that accepts nothing, whatever it asks for;
+	// 0 is 5 minutes, more than the two that Mozilla's asks for when it is overloaded.
 	Patience time.Duration
 }
 
@@ -75,6 +89,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		return l, errors.New("webpush: limits: Concurrency, Rate, Backlog or Patience is negative")
 	}
 	l.Concurrency, l.Backlog, l.Patience = cmp.Or(l.Concurrency, defaultConcurrency), cmp.Or(l.Backlog, defaultBacklog), cmp.Or(l.Patience, defaultPatience)
+	l.Refusals, l.Gone = cmp.Or(l.Refusals, defaultRefusals), cmp.Or(l.Gone, defaultGone)
 	return l, nil
 }
 
@@ -82,22 +97,30 @@ const (
 	defaultTimeout     = 30 * time.Second
 	defaultConcurrency = 64
 	defaultPatience    = 5 * time.Minute
+	defaultRefusals    = 6
+	defaultGone        = 20
 )
 
 // A Client encrypts, signs and sends messages. It is safe for concurrent use. Close it when done.
 type Client struct {
-	sealer       *Sealer
-	signer       *Signer
+	sealer       *sealer
+	signer       *signer
 	transport    http.RoundTripper
 	ownTransport *http.Transport // nil if the caller gave one
 	allow        func(origin string) bool
 	timeout      time.Duration
 	retry        Retry
 	limits       Limits
-	onAttempt    AttemptHook
-	onGone       func(context.Context, Subscription)
 	origins      *table[string, *origin]
 	now          func() time.Time
+	hooks
+}
+
+// hooks are the caller's: see [Config].
+type hooks struct {
+	onAttempt AttemptHook
+	onGone    func(context.Context, Subscription)
+	onSuspect func(context.Context, *SendError)
 }
 
 // NewClient checks cfg and makes a client.
@@ -120,10 +143,13 @@ func NewClient(cfg Config) (*Client, error) {
 	c := &Client{
 		signer: signer, transport: cfg.Transport, allow: cfg.AllowOrigin,
 		timeout: cmp.Or(cfg.Timeout, defaultTimeout), retry: retry, limits: limits, now: signer.now,
-		onAttempt: cfg.OnAttempt, onGone: cfg.OnGone, origins: newTable[string, *origin](maxOrigins),
+		hooks: hooks{cfg.OnAttempt, cfg.OnGone, cfg.OnSuspect}, origins: newTable[string, *origin](maxOrigins),
 	}
 	if c.sealer, err = newSealer(cfg.Reuse, signer.now); err != nil {
 		return nil, err
+	}
+	if c.onSuspect == nil {
+		c.onSuspect = func(ctx context.Context, err *SendError) { slog.ErrorContext(ctx, err.Error()) }
 	}
 	if c.transport == nil {
 		c.ownTransport = NewTransport(nil)
@@ -135,11 +161,11 @@ func NewClient(cfg Config) (*Client, error) {
 // Close ends the client's goroutines, forgets its reused keys and closes idle connections of its
 // own transport. Messages under way are not stopped; later ones fail with [ErrClosed].
 func (c *Client) Close() error {
-	err := c.sealer.Close()
+	c.sealer.close()
 	if c.ownTransport != nil {
 		c.ownTransport.CloseIdleConnections()
 	}
-	return err
+	return nil
 }
 
 // AppendMessage prepares a message without building a request: it appends the body to dst and

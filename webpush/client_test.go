@@ -135,7 +135,7 @@ func TestNewRequest(t *testing.T) {
 	browser := service.Subscribe("")
 	type key struct{}
 	ctx := context.WithValue(t.Context(), key{}, "kept")
-	request, err := client.NewRequest(ctx, parse(t, browser.JSON()), []byte("by hand"), webpush.Options{Topic: "t"})
+	request, err := client.NewRequest(ctx, parse(t, browser.JSON()), []byte("by hand"), webpush.Options{Topic: "tt", Header: http.Header{"x-wns-cache-policy": {"no-cache"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,10 +156,10 @@ func TestNewRequest(t *testing.T) {
 		}
 	}
 	request.Header.Add("Topic", "another") // must not run into its neighbour
-	if request.Header.Get("Urgency") != "" || request.Header.Get("Ttl") != "2419200" {
+	if request.Header.Get("Urgency") != "" || request.Header.Get("Ttl") != "2419200" || request.Header.Get("X-WNS-Cache-Policy") != "no-cache" {
 		t.Errorf("%v", request.Header)
 	}
-	request.Header.Set("Topic", "t")
+	request.Header.Set("Topic", "tt")
 	web := &http.Client{Transport: service.Transport()}
 	defer web.CloseIdleConnections()
 	for range 2 {
@@ -386,6 +386,10 @@ func TestSendRefusesBeforeSending(t *testing.T) {
 		{"canceled", canceled, sub, 1, webpush.Options{}, webpush.Canceled, context.Canceled},
 		{"urgency", t.Context(), sub, 1, webpush.Options{Urgency: "extreme"}, webpush.Failed, nil},
 		{"long topic", t.Context(), sub, 1, webpush.Options{Topic: strings.Repeat("x", 33)}, webpush.Failed, nil},
+		{"topic that Apple refuses", t.Context(), sub, 1, webpush.Options{Topic: "daily"}, webpush.Failed, nil},
+		{"topic that Apple refuses", t.Context(), sub, 1, webpush.Options{Topic: "newsletter-17"}, webpush.Failed, nil},
+		{"TTL: 60", t.Context(), sub, 1, webpush.Options{TTL: 60}, webpush.Failed, nil},
+		{"a field of ours", t.Context(), sub, 1, webpush.Options{Header: http.Header{"ttl": {"5"}}}, webpush.Failed, nil},
 		{"bad topic", t.Context(), sub, 1, webpush.Options{Topic: "a b"}, webpush.Failed, nil},
 		{"TTL", t.Context(), sub, 1, webpush.Options{TTL: -time.Second}, webpush.Failed, nil},
 		{"long TTL", t.Context(), sub, 1, webpush.Options{TTL: 70 * 365 * 24 * time.Hour}, webpush.Failed, nil},
@@ -480,7 +484,7 @@ func TestCancelDuringSend(t *testing.T) {
 func TestNothingIsLeftRunning(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, reuse := range []webpush.Reuse{
-		webpush.Strict(), webpush.KeyPerBroadcast(), webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10),
+		webpush.Reuse{}, webpush.KeyPerBroadcast(), webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10),
 	} {
 		service := pushtest.NewServer()
 		cfg := webpush.Config{Keys: newRing(t), Subject: "mailto:ops@example.com", Reuse: reuse, Transport: service.Transport(), Retry: quick}

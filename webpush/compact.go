@@ -1,19 +1,17 @@
 package webpush
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"net/url"
 	"strings"
 	"unique"
 )
 
-// A service holds a million subscriptions in memory, so each is one string of
-// bytes beside a word for what it shares with others:
+// A service holds a million subscriptions in memory, so each is one string of bytes beside a word
+// for what it shares with others:
 //
-//	public key without its first byte (64), authentication secret (16),
-//	flags (1), expiry if flagged (8), place of a colon if flagged (1),
-//	the last part of the endpoint, packed if flagged
+//	public key without its first byte (64), authentication secret (16), flags (1),
+//	expiry if flagged (8), the last part of the endpoint
 //
 // What comes before that last part (scheme, host, path) and the key that the
 // subscription was made with are the same for many, and kept once.
@@ -25,9 +23,7 @@ const (
 
 // Flags.
 const (
-	isPacked = 1 << iota // the token is of base64url characters: four in three bytes, then the rest
-	hasThree             // three of its characters are left over
-	hasColon             // a colon was taken out of it, as FCM's tokens have
+	isPlain = 1 << iota // the last part has nothing that needs decoding
 	hasExpiry
 )
 
@@ -55,72 +51,26 @@ func newBase(endpoint string, pathAt int, origin, serverKey string) (base unique
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// pack appends flags, expiry and token to the keys.
-func pack(data []byte, expires int64, token string) []byte {
+// appendRest appends flags, expiry and the last part of the endpoint to the keys.
+func appendRest(data []byte, expires int64, token string) []byte {
 	flags := byte(0)
-	text := token
-	colon := strings.IndexByte(token, ':')
-	if colon >= 0 && colon < 256 {
-		text = token[:colon] + token[colon+1:]
+	if strings.Trim(token, alphabet+":") == "" {
+		flags |= isPlain
 	}
-	packed := strings.Trim(text, alphabet) == "" && text != ""
-	if packed {
-		flags |= isPacked
-		if colon >= 0 {
-			flags |= hasColon
-		}
-		if len(text)%4 == 3 { // which take three bytes, as four do
-			flags |= hasThree
-		}
+	if expires == 0 {
+		return append(append(data, flags), token...)
 	}
-	if expires != 0 {
-		flags |= hasExpiry
-	}
-	data = append(data, flags)
-	if expires != 0 {
-		data = binary.BigEndian.AppendUint64(data, uint64(expires))
-	}
-	if !packed {
-		return append(data, token...)
-	}
-	if colon >= 0 {
-		data = append(data, byte(colon))
-	}
-	whole := len(text) / 4 * 4
-	data, _ = base64.RawURLEncoding.AppendDecode(data, []byte(text[:whole])) // all are of the alphabet
-	return append(data, text[whole:]...)
-}
-
-// appendToken appends the last part of the endpoint.
-func (s Subscription) appendToken(dst []byte) []byte {
-	rest, flags := s.raw()[flagsAt+1:], s.raw()[flagsAt]
-	if flags&hasExpiry != 0 {
-		rest = rest[8:]
-	}
-	if flags&isPacked == 0 {
-		return append(dst, rest...)
-	}
-	colon := -1
-	if flags&hasColon != 0 {
-		colon, rest = int(rest[0]), rest[1:]
-	}
-	start, whole := len(dst), len(rest)/3*3
-	if flags&hasThree != 0 {
-		whole -= 3
-	}
-	dst = append(base64.RawURLEncoding.AppendEncode(dst, []byte(rest[:whole])), rest[whole:]...)
-	if colon >= 0 {
-		dst = append(dst, 0)
-		copy(dst[start+colon+1:], dst[start+colon:])
-		dst[start+colon] = ':'
-	}
-	return dst
+	data = binary.BigEndian.AppendUint64(append(data, flags|hasExpiry), uint64(expires))
+	return append(data, token...)
 }
 
 // endpoint is the endpoint as the browser gave it.
 func (s Subscription) endpoint(base *endpointBase) string {
-	var room [512]byte // for nearly all of them
-	return string(s.appendToken(append(room[:0], base.before...)))
+	token := s.raw()[flagsAt+1:]
+	if s.raw()[flagsAt]&hasExpiry != 0 {
+		token = token[8:]
+	}
+	return base.before + token
 }
 
 // requestURL is what url.Parse makes of the endpoint, but for the host, which is the origin's.
@@ -128,7 +78,7 @@ func (s Subscription) requestURL() url.URL {
 	base := s.base.Value()
 	endpoint := s.endpoint(&base)
 	scheme, host, _ := strings.Cut(base.origin, "://")
-	if base.plain && s.raw()[flagsAt]&isPacked != 0 && base.pathAt < len(endpoint) && endpoint[base.pathAt] == '/' {
+	if base.plain && s.raw()[flagsAt]&isPlain != 0 && base.pathAt < len(endpoint) && endpoint[base.pathAt] == '/' {
 		u := url.URL{Scheme: scheme, Host: host}
 		u.Path, u.RawQuery, _ = strings.Cut(endpoint[base.pathAt:], "?")
 		return u

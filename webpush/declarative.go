@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 )
 
 // A Notification is a Declarative Web Push message (W3C Push API, "declarative push message"): JSON
@@ -23,6 +24,9 @@ type Notification struct {
 	Silent             bool `json:"silent,omitempty"`
 	Renotify           bool `json:"renotify,omitempty"`           // alert again when Tag replaces a notification
 	RequireInteraction bool `json:"requireInteraction,omitempty"` // stay until the user acts
+
+	Timestamp int64 `json:"timestamp,omitempty"` // of the event, in milliseconds since 1970
+	Vibrate   []int `json:"vibrate,omitempty"`   // milliseconds on and off in turns; for the service worker
 
 	Data    any                  `json:"data,omitempty"` // any JSON, for the service worker
 	Actions []NotificationAction `json:"actions,omitempty"`
@@ -71,11 +75,17 @@ func (n Notification) Message() ([]byte, error) {
 	return b, nil
 }
 
+// isURL reports whether a browser can open it, perhaps as one of the page's own origin.
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && text != "" && (u.Host != "" || u.Scheme != "https" && u.Scheme != "http")
+}
+
 func (n *Notification) check() error {
 	switch {
 	case n.Title == "":
 		return errors.New("no title")
-	case n.Navigate == "":
+	case !isURL(n.Navigate):
 		return errors.New("no URL to navigate to")
 	case n.Dir != "" && n.Dir != "auto" && n.Dir != "ltr" && n.Dir != "rtl":
 		return fmt.Errorf("dir %q: want auto, ltr or rtl", n.Dir)
@@ -83,7 +93,7 @@ func (n *Notification) check() error {
 		return errors.New("renotify without a tag")
 	}
 	for i, a := range n.Actions {
-		if a.Action == "" || a.Title == "" || a.Navigate == "" {
+		if a.Action == "" || a.Title == "" || !isURL(a.Navigate) {
 			return fmt.Errorf("action %d: action, title and navigate are required", i+1)
 		}
 	}

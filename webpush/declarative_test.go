@@ -29,7 +29,8 @@ func TestNotification(t *testing.T) {
 	for name, n := range map[string]webpush.Notification{
 		"no title": {Navigate: "/"}, "no URL": {Title: "t"}, "dir": {Title: "t", Navigate: "/", Dir: "up"},
 		"renotify": {Title: "t", Navigate: "/", Renotify: true}, "action": {Title: "t", Navigate: "/", Actions: []webpush.NotificationAction{{Action: "a"}}},
-		"data": {Title: "t", Navigate: "/", Data: func() {}},
+		"data": {Title: "t", Navigate: "/", Data: func() {}}, "no host": {Title: "t", Navigate: "http://"}, "no URL at all": {Title: "t", Navigate: "https://a b/"},
+		"no host of an action": {Title: "t", Navigate: "/", Actions: []webpush.NotificationAction{{Action: "a", Title: "A", Navigate: "https://"}}},
 	} {
 		if _, err := n.Message(); err == nil || !strings.HasPrefix(err.Error(), "webpush: notification: ") {
 			t.Errorf("%s: %v", name, err)

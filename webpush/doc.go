@@ -9,18 +9,17 @@
 //		// the browser has unsubscribed: forget sub
 //	}
 //
-// A message goes through four steps, and each can be used on its own:
+// A message goes through three steps, and each can be used on its own:
 //
 //  1. [ParseSubscription] turns what the browser's PushSubscription.toJSON()
 //     gave into a [Subscription]: keys decoded, point checked to be on the
 //     curve, endpoint parsed, origin normalised. Do it once and keep the value.
-//  2. [Sealer.AppendEncrypt] encrypts a message to a subscription: a fresh ECDH
-//     key and a fresh salt, HKDF, AES-128-GCM, one record.
-//  3. [Signer.Authorization] gives the VAPID header of the subscription's
-//     origin, signed once and cached for hours.
-//  4. [Client.Send] and [Client.Broadcast] post the result, try again where the push service asked
-//     for it, and report the outcome of every message. [Client.NewRequest] stops before the
-//     network.
+//  2. [Client.AppendMessage] encrypts it to a subscription (a fresh ECDH key and a fresh salt, HKDF,
+//     AES-128-GCM, one record) and gives the header fields, with the VAPID token of the
+//     subscription's origin, signed once and cached for hours. [Client.NewRequest] makes a request
+//     of them.
+//  3. [Client.Send] and [Client.Broadcast] post it, try again where the push service asked for it,
+//     and report the outcome of every message.
 //
 // This package is opinionated. The default makes a new ECDH key pair and a new salt for every
 // message, as RFC 8291 section 3.1 says. To trade that for speed, name a [Reuse]:

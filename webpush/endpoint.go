@@ -123,6 +123,13 @@ func isHostName(name string) bool {
 	return strings.Trim(last, "0123456789") != "" && !(isHex && strings.Trim(hex, "0123456789abcdef") == "")
 }
 
+// isRemoved reports whether the host has a name that is never given out (RFC 6761 section 6.4), as
+// permanently-removed.invalid, which Edge on Android registers.
+func isRemoved(origin string) bool {
+	host, _, _ := strings.Cut(strings.TrimPrefix(origin, "https://"), ":")
+	return strings.HasSuffix(host, ".invalid")
+}
+
 // KnownPushService reports whether origin belongs to one of the push services of the big browsers:
 // Google (Chrome and most Chromium browsers), Mozilla, Apple and Microsoft. It is meant for
 // [Config.AllowOrigin]: a subscription is a URL that a stranger hands you, and without a check your

@@ -92,13 +92,21 @@ func ExampleClient_Broadcast() {
 	// Output: 2 accepted, 1 gone
 }
 
-// ExampleSealer_AppendEncrypt encrypts without sending.
-func ExampleSealer_AppendEncrypt() {
-	sealer, err := webpush.NewSealer(webpush.SessionKeys(time.Hour, 10_000))
+// ExampleClient_AppendMessage encrypts and signs without sending.
+func ExampleClient_AppendMessage() {
+	keys, err := webpush.GenerateVAPIDKeys()
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer sealer.Close()
+	ring, err := webpush.NewKeyRing(keys)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	sub, err := webpush.NewSubscription("https://push.example/abc",
 		"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "BTBZMqHH6r4Tts7J_aSIgg")
 	if err != nil {
@@ -106,13 +114,13 @@ func ExampleSealer_AppendEncrypt() {
 	}
 	buffer := make([]byte, 0, webpush.MaxBodyBytes) // used again and again
 	for _, message := range []string{"one", "two"} {
-		body, err := sealer.AppendEncrypt(buffer[:0], []byte(message), sub, webpush.PadNone())
+		body, header, err := client.AppendMessage(buffer[:0], []byte(message), sub, webpush.Options{})
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(len(body) == len(message)+webpush.OverheadBytes)
+		fmt.Println(len(body) == len(message)+webpush.OverheadBytes, header.TTL)
 	}
 	// Output:
-	// true
-	// true
+	// true 2419200
+	// true 2419200
 }

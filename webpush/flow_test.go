@@ -109,23 +109,14 @@ func TestTarpitsDoNotHoldAllSlots(t *testing.T) {
 	for i := range 50 {
 		all = append(all, parse(t, bytes.Replace(service.Subscribe("").JSON(), []byte(service.URL), fmt.Appendf(nil, "https://tarpit%d.example", i), 1)))
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	accepted, canceled := 0, 0
-	for _, result := range client.Broadcast(ctx, slices.Values(append(all, subs...)), nil, webpush.Options{}) {
-		switch result.Outcome() {
-		case webpush.Accepted:
-			if accepted++; accepted == len(subs) {
-				cancel()
-			}
-		case webpush.Canceled:
-			canceled++
-		default:
+	accepted := 0
+	for _, result := range client.Broadcast(t.Context(), slices.Values(append(all, subs...)), nil, webpush.Options{}) {
+		if result.Err != nil {
 			t.Error(result.Err)
 		}
-	}
-	if accepted != len(subs) || canceled != len(all) {
-		t.Errorf("%d accepted, %d canceled", accepted, canceled)
+		if accepted++; accepted == len(subs) {
+			break
+		}
 	}
 	if held.Load() != 0 {
 		t.Errorf("%d requests run on", held.Load())
@@ -141,7 +132,7 @@ func TestLongRetryAfterIsObeyed(t *testing.T) {
 		service.Inject(pushtest.WNSThrottled(time.Hour))
 	}
 	// The first pause has not ended when Send is called, however slow the machine is.
-	client := newClient(t, service, webpush.Config{Retry: webpush.Retry{Base: time.Minute, Max: time.Hour}})
+	client := newClient(t, service, webpush.Config{Retry: webpush.Retry{Base: time.Minute, Max: time.Hour}, Limits: webpush.Limits{Patience: 30 * time.Second}})
 	_, subs := audience(t, service, 500)
 	counts := make(map[webpush.Outcome]int)
 	for _, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
@@ -204,7 +195,7 @@ func TestBacklogIsBounded(t *testing.T) {
 	transport := service.Transport()
 	defer transport.CloseIdleConnections()
 	var held atomic.Int32
-	client := newClient(t, nil, webpush.Config{Transport: tarpits(service, transport, &held), Limits: webpush.Limits{Backlog: 40}, Timeout: time.Hour})
+	client := newClient(t, nil, webpush.Config{Transport: tarpits(service, transport, &held), Limits: webpush.Limits{Backlog: 40}, Timeout: 4 * time.Second})
 	stuck := parse(t, bytes.Replace(service.Subscribe("").JSON(), []byte(service.URL), []byte("https://tarpit.example"), 1))
 	_, subs := audience(t, service, 100)
 	ctx, cancel := context.WithCancel(t.Context())

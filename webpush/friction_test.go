@@ -45,7 +45,7 @@ func TestJSONLogsTellNothing(t *testing.T) {
 // results can recover.
 func TestPanicInAHook(t *testing.T) {
 	service := newService(t)
-	browsers, subs := audience(t, service, 20)
+	browsers, subs := audience(t, service, 10)
 	for _, b := range browsers {
 		b.Unsubscribe()
 	}
@@ -64,7 +64,7 @@ func TestPanicInAHook(t *testing.T) {
 			}
 			client := newClient(t, nil, cfg)
 			defer func() {
-				if r := recover(); !strings.Contains(fmt.Sprint(r), "the hook's mistake") || !strings.Contains(fmt.Sprint(r), "friction_test.go") {
+				if r := recover(); !strings.Contains(fmt.Sprint(r), "the hook's mistake") || name != "OnGone" && !strings.Contains(fmt.Sprint(r), "friction_test.go") { // that one panics in this goroutine
 					t.Errorf("recovered %v; want the mistake, and where it was made", r)
 				}
 			}()
@@ -102,18 +102,18 @@ func TestSubjects(t *testing.T) {
 		"mailto:ops@machine.local": "", "mailto:ops@example.invalid": "", "https://app.test": "", "mailto:ops@intranet": "", "https://10.0.0.1/": "", "https://box.local.": "", "MAILTO:x@LOCALHOST": "",
 		"ops@example.com": "", "mailto:": "", "http://example.com": "", "mailto:a b@example.com": "", "mailto:@example.com": "",
 	} {
-		signer, err := webpush.NewSigner(newRing(t), subject)
+		client, err := webpush.NewClient(webpush.Config{Keys: newRing(t), Subject: subject})
 		if (err == nil) != (want != "") {
 			t.Errorf("%s: %v", subject, err)
 		}
 		if err != nil {
 			continue
 		}
-		header, err := signer.Authorization(strangers(t, 1)[0])
+		_, header, err := client.AppendMessage(nil, nil, strangers(t, 1)[0], webpush.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims, err := base64.RawURLEncoding.DecodeString(strings.Split(header, ".")[1])
+		claims, err := base64.RawURLEncoding.DecodeString(strings.Split(header.Authorization, ".")[1])
 		if err != nil || !strings.Contains(string(claims), fmt.Sprintf("%q", want)) {
 			t.Errorf("%s: signed as %s", subject, claims)
 		}
@@ -142,9 +142,9 @@ func TestRefusedForTheClock(t *testing.T) {
 
 func TestExpirationTimes(t *testing.T) {
 	text := string(newService(t).Subscribe("").JSON())
-	for number, want := range map[string]int64{"1e12": 1e12, "1.7e12": 1700000000000, "1700000000123.75": 1700000000123, "0": 0, "null": 0, "1700000000123": 1700000000123, "1e400": -1, `"1"`: -1, "1e300": -1} {
+	for number, want := range map[string]int64{"1e12": 1e12, "1.7e12": 1700000000000, "1700000000123.75": 1700000000123, "0": 0, "null": 0, "1700000000123": 1700000000123, "1e400": 0, `"1"`: 1, `"soon"`: 0, "1e300": 0} {
 		sub, err := webpush.ParseSubscription([]byte(strings.Replace(text, `"expirationTime":null`, `"expirationTime":`+number, 1)))
-		if (err != nil) != (want < 0) {
+		if err != nil {
 			t.Errorf("%s: %v", number, err)
 		}
 		if at, ok := sub.Expires(); ok != (want > 0) || ok && at.UnixMilli() != want {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"strconv"
 )
@@ -29,13 +30,13 @@ import (
 //
 // The file holds a line of JSON for each outcome; the first line names the broadcast. While it is
 // open no other process can open it (on Linux, macOS, the BSDs and Windows). A Journal is for one
-// goroutine, and takes some 20 bytes of memory for each subscription with a final outcome.
+// goroutine, and takes some 20 bytes of memory for each subscription.
 type Journal struct {
 	file      *os.File
 	line      []byte
-	sizeBytes int64 // of whole lines
-	failed    error // why nothing is written any more
-	done      map[uint64]struct{}
+	sizeBytes int64           // of whole lines
+	failed    error           // why nothing is written any more
+	done      map[uint64]bool // by fingerprint: given out, and whether with a final outcome
 	kept      map[Outcome]int64
 }
 
@@ -68,7 +69,7 @@ func OpenJournal(name, broadcast string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webpush: journal: %w", err)
 	}
-	j := &Journal{file: file, done: make(map[uint64]struct{}), kept: make(map[Outcome]int64)}
+	j := &Journal{file: file, done: make(map[uint64]bool), kept: make(map[Outcome]int64)}
 	if err = lock(file); err == nil {
 		err = j.read(broadcast)
 	}
@@ -138,16 +139,16 @@ func (j *Journal) take(line []byte) error {
 // keep remembers a final outcome.
 func (j *Journal) keep(fingerprint string, o Outcome, maybeSent bool) {
 	id, err := strconv.ParseUint(fingerprint, 16, 64)
-	if _, has := j.done[id]; has || err != nil || !isFinal(o, maybeSent) { // an error: no subscription
+	if err != nil || j.done[id] || !isFinal(o, maybeSent) { // an error: no subscription
 		return
 	}
-	j.done[id] = struct{}{}
+	j.done[id] = true
 	j.kept[o]++
 }
 
 // Final reports whether the message must not be sent again: it was accepted, may have been, or
-// never will be. Otherwise it was certainly not accepted, and may be sent later: it was throttled,
-// deferred, canceled or not answered, or failed here.
+// never will be. Otherwise it may be sent later: it was throttled, deferred or not answered, and
+// certainly not accepted; it failed here; or the caller did not wait for the answer.
 func (r Result) Final() bool {
 	e, ok := asType[*SendError](r.Err)
 	return isFinal(r.Outcome(), ok && e.MaybeSent)
@@ -155,24 +156,28 @@ func (r Result) Final() bool {
 
 func isFinal(o Outcome, maybeSent bool) bool {
 	switch o {
-	case RateLimited, Unavailable, Unreachable, Canceled, Deferred, Failed:
+	case Suspect, Canceled: // sending it twice is better than never
+		return false
+	case RateLimited, Unavailable, Unreachable, Deferred, Failed:
 		return maybeSent
 	}
 	return true
 }
 
-// Rest gives the subscriptions without a final outcome, with their places in the
-// sequence, from 0. Among them are those whose messages were throttled, deferred, canceled or
-// not answered, and certainly not accepted.
+// Rest gives the subscriptions without a final outcome ([Result.Final]), each once however often it
+// is listed, with their places in the sequence, from 0.
 func (j *Journal) Rest(subs iter.Seq[Subscription]) iter.Seq2[int64, Subscription] {
 	return func(yield func(int64, Subscription) bool) {
+		maps.DeleteFunc(j.done, func(_ uint64, final bool) bool { return !final })
 		i := int64(-1)
 		for sub := range subs {
 			i++
 			if !sub.IsZero() {
-				if _, has := j.done[sub.id()]; has {
+				id := sub.id()
+				if _, has := j.done[id]; has {
 					continue
 				}
+				j.done[id] = false
 			}
 			if !yield(i, sub) {
 				return

@@ -11,7 +11,7 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 	w := newWorkload(t)
 	for _, reuse := range []Reuse{SessionKeys(time.Hour, 10), SharedKey(time.Hour)} {
 		s := newTestSealer(t, reuse, time.Now)
-		s.Close()
+		s.close()
 		schedule := getSchedule()
 		_ = s.keys.agree(schedule, w.subs[0], time.Now())
 		schedule.release()
@@ -29,11 +29,11 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 		}
 	}
 	s := newTestSealer(t, KeyPerBroadcast(), time.Now)
-	b := s.ForBroadcast()
-	if _, err := b.AppendEncrypt(nil, w.message, w.subs[0], PadNone()); err != nil {
+	b := s.forBroadcast()
+	if _, err := b.AppendEncrypt(nil, w.message, w.subs[0], Padding{}); err != nil {
 		t.Fatal(err)
 	}
-	s.Close()
+	s.close()
 	if b.keys.(*broadcastKeys).key.key != nil {
 		t.Error("a broadcast's key is kept after Close")
 	}
@@ -43,7 +43,7 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 func TestKeysDoNotOutliveTheirTTL(t *testing.T) {
 	w := newWorkload(t)
 	s := newTestSealer(t, SessionKeys(100*time.Millisecond, 10), time.Now)
-	if _, err := s.AppendEncrypt(nil, w.message, w.subs[0], PadNone()); err != nil {
+	if _, err := s.AppendEncrypt(nil, w.message, w.subs[0], Padding{}); err != nil {
 		t.Fatal(err)
 	}
 	shard := s.keys.(*sessionKeys).shards[0]
@@ -60,10 +60,10 @@ func TestKeysDoNotOutliveTheirTTL(t *testing.T) {
 // TestEndlessBroadcastKey seals for longer than a broadcast's key may live.
 func TestEndlessBroadcastKey(t *testing.T) {
 	w, c := newWorkload(t), newClock()
-	b := newTestSealer(t, KeyPerBroadcast(), c.now).ForBroadcast()
+	b := newTestSealer(t, KeyPerBroadcast(), c.now).forBroadcast()
 	keys := make(map[string]int)
 	for range 30 { // five hours
-		body, err := b.AppendEncrypt(nil, w.message, w.subs[0], PadNone())
+		body, err := b.appendEncrypt(nil, w.message, w.subs[0], Padding{}, c.now())
 		if err != nil {
 			t.Fatal(err)
 		}

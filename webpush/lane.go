@@ -26,8 +26,9 @@ type lane struct {
 	progress time.Time // when the service last took a message, or was given one after it had none
 	nextSend time.Time // with a rate
 	timer    *time.Timer
-	stalled  bool // as of the last tick
-	inPool   bool // waits for room in the pool; guarded by the pool's lock
+	stalled  bool        // as of the last tick
+	held     []*delivery // refused, and to be believed once the origin takes a message that is sent later
+	inPool   bool        // waits for room in the pool; guarded by the pool's lock
 }
 
 // places are a lane's requests under way.
@@ -40,7 +41,7 @@ type places struct {
 
 // A queue is what waits.
 type queue struct {
-	fresh fifo
+	fresh bag
 	late  []*delivery // tried before, to be tried again; the first next
 }
 
@@ -51,35 +52,20 @@ func (l *lane) delivery(to recipient) delivery {
 	return delivery{job: l.b.job, recipient: to, origin: l.origin}
 }
 
-// A fifo is a queue: append puts one at its end.
-type fifo []recipient
+// A bag gives what it holds in no order: neighbours in a list of subscriptions are often alike,
+// made on one day with one key, so that in its order a service would refuse many in a row.
+type bag []recipient
 
-// pop takes the first.
-func (q *fifo) pop() recipient { return q.take(0) }
-
-// popAny takes one from anywhere; the first goes to its place.
-func (q *fifo) popAny() recipient {
-	i := rand.IntN(len(*q))
-	(*q)[0], (*q)[i] = (*q)[i], (*q)[0]
-	return q.take(0)
-}
-
-// popLast takes the last.
-func (q *fifo) popLast() recipient { return q.take(len(*q) - 1) }
-
-// take takes the first or the last.
-func (q *fifo) take(i int) recipient {
-	w := (*q)[i]
-	(*q)[i] = recipient{}
-	switch {
-	case len(*q) == 1:
-		*q = nil
-	case i == 0:
-		*q = (*q)[1:]
-	default:
-		*q = (*q)[:i]
+func (b *bag) take() recipient {
+	all := *b
+	i, last := rand.IntN(len(all)), len(all)-1
+	taken := all[i]
+	all[i] = all[last]
+	all[last] = recipient{}
+	if *b = all[:last]; last == 0 {
+		*b = nil
 	}
-	return w
+	return taken
 }
 
 // pushLate queues a delivery to be tried again, behind those whose time comes before.
@@ -157,7 +143,7 @@ func (l *lane) kickAfterLocked(wait time.Duration) {
 
 // work sends one message after the other for as long as it may.
 func (l *lane) work() {
-	limit := newTimeLimit(l.b.ctx)
+	limit := newTimeLimit(l.b.requests)
 	defer limit.end()
 	var free *delivery // one that is done with
 	for {
@@ -166,8 +152,8 @@ func (l *lane) work() {
 			return
 		}
 		d.limit = limit
-		r, wait, done := d.step(l.b.ctx)
-		if free = nil; done {
+		r, wait, done := d.step(l.b.requests)
+		if free = nil; done && !d.isDoubtful() {
 			free = d
 		}
 		if !l.took(d, r, wait, done) {
@@ -189,9 +175,8 @@ func (l *lane) next(free *delivery) *delivery {
 		l.nextSend = later(l.nextSend, now.Add(-50*time.Millisecond)).Add(time.Duration(float64(time.Second) / rate))
 	}
 	defer l.mu.Unlock()
-	take := l.fresh.pop
 	if len(l.fresh) > 0 && l.origin.inDoubt() {
-		take = l.fresh.popAny
+		// not one that was refused before
 	} else if len(l.late) > 0 && !l.late[0].notBefore.After(now) {
 		d := l.late[0]
 		l.late[0], l.late = nil, l.late[1:]
@@ -202,7 +187,7 @@ func (l *lane) next(free *delivery) *delivery {
 	if free == nil {
 		free = new(delivery)
 	}
-	*free = l.delivery(take())
+	*free = l.delivery(l.fresh.take())
 	return free
 }
 
@@ -221,6 +206,7 @@ func (l *lane) leaveAndUnlock() {
 // It reports whether the worker may go on.
 func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	now := time.Now()
+	var believed []*delivery
 	l.mu.Lock()
 	switch d.last {
 	case Canceled, Invalid, Failed:
@@ -229,11 +215,21 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 			l.window, l.cut = max(l.window/2, 1), now
 		}
 	default:
-		l.progress = now
-		l.window = min(l.window+1, l.b.client.limits.Concurrency)
+		if suspect, cleared := l.origin.suspicion(); !suspect {
+			l.progress = now
+			l.window = min(l.window+1, l.b.client.limits.Concurrency)
+			if d.last == Accepted && len(l.held) > 0 {
+				believed = l.believeLocked(d.sentAt, cleared)
+			}
+		}
 	}
-	if !done && l.b.ctx.Err() != nil {
-		r, done = d.fail(Canceled, l.b.ctx.Err()), true
+	held := done && d.isDoubtful()
+	if held {
+		d.notBefore, d.waiting = now, r
+		l.held = append(l.held, d)
+	}
+	if err := l.b.ctx.Err(); err != nil && (!done || d.last == Unreachable) {
+		r, done = d.fail(Canceled, err), true
 	}
 	if !done {
 		d.notBefore, d.waiting = now.Add(wait), r
@@ -241,7 +237,11 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	}
 	lent := l.lent > 0
 	l.mu.Unlock()
-	if done && !l.b.deliver(d.recipient, r) || lent {
+	taken := !done || held || l.b.deliver(d.recipient, d.settle(l.b.requests, r))
+	for _, h := range believed {
+		taken = taken && l.b.deliver(h.recipient, h.settle(l.b.requests, h.waiting))
+	}
+	if !taken || lent {
 		l.mu.Lock()
 		l.leaveAndUnlock()
 		l.kick()
@@ -249,6 +249,24 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	}
 	l.kick()
 	return true
+}
+
+// believeLocked takes out those of the held that were refused before the origin took a message.
+// Those that were refused while it was suspect are tried again.
+func (l *lane) believeLocked(sentAt, cleared time.Time) (believed []*delivery) {
+	l.held = slices.DeleteFunc(l.held, func(d *delivery) bool {
+		switch {
+		case !d.notBefore.After(cleared):
+			d.again, d.tries = true, 0
+			l.pushLate(d)
+		case d.notBefore.Before(sentAt):
+			believed = append(believed, d)
+		default:
+			return false
+		}
+		return true
+	})
+	return believed
 }
 
 // tick checks whether the lane is stalled, and whether waiting is still useful. It returns the
@@ -278,11 +296,12 @@ func (l *lane) tick(now time.Time) (given []*delivery) {
 // hopelessLocked reports whether messages should not wait for this service: it is
 // paused for longer than they may wait, or has been silent for too long.
 func (l *lane) hopelessLocked(now time.Time) bool {
-	c := l.b.client
-	if left := l.origin.pause(now); left > 0 && left > min(c.retry.MaxRetryAfter, l.b.opts.ttl()) {
+	patience := l.b.client.limits.Patience
+	left := l.origin.pause(now)
+	if left > 0 && left > min(patience, l.b.opts.ttl()) {
 		return true
 	}
-	return l.pending() > 0 && now.Sub(l.progress) > c.limits.Patience
+	return l.pending() > 0 && now.Sub(l.progress) > patience
 }
 
 // refuses reports whether a new message should not even queue.
@@ -296,7 +315,7 @@ func (l *lane) refuses(now time.Time) bool {
 func (l *lane) takeLocked(n int) (taken []*delivery) {
 	for range n {
 		if len(l.fresh) > 0 {
-			d := l.delivery(l.fresh.popLast())
+			d := l.delivery(l.fresh.take())
 			taken = append(taken, &d)
 		} else if k := len(l.late); k > 0 {
 			taken = append(taken, l.late[k-1])

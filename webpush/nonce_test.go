@@ -30,24 +30,24 @@ func TestNoKeyAndNonceRepeats(t *testing.T) {
 		{SessionKeys(time.Hour, 10), million},
 		{SharedKey(time.Hour), some},
 		{KeyPerBroadcast(), some},
-		{Strict(), some},
+		{Reuse{}, some},
 	} {
 		t.Run(c.reuse.String(), func(t *testing.T) {
 			t.Parallel()
 			type keyAndNonce [28]byte
 			seen := make([]keyAndNonce, 0, c.n)
-			s, err := NewSealer(c.reuse)
+			s, err := newSealer(c.reuse, time.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer s.Close()
-			s = s.ForBroadcast()
+			defer s.close()
+			s = s.forBroadcast()
 			s.onSeal = func(key, nonce []byte) {
 				seen = append(seen, keyAndNonce(append(append(make([]byte, 0, 28), key...), nonce...)))
 			}
 			buffer := make([]byte, 0, OverheadBytes)
 			for range c.n {
-				if _, err := s.AppendEncrypt(buffer, nil, sub, PadNone()); err != nil {
+				if _, err := s.AppendEncrypt(buffer, nil, sub, Padding{}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"time"
 )
@@ -21,7 +22,8 @@ type Options struct {
 	Urgency Urgency
 
 	// Topic replaces a message that has the same topic and was not delivered yet (RFC 8030 section
-	// 5.4): at most 32 characters of A-Z a-z 0-9 - _. "" is no topic.
+	// 5.4): at most 32 characters of A-Z a-z 0-9 - _, and not 1, 5, 9 and so on, which Apple
+	// refuses as no base64. "" is no topic.
 	Topic string
 
 	// Padding hides the length of the message. The zero value does not.
@@ -34,6 +36,16 @@ type Options struct {
 	// NoPayload sends no body at all, so that nothing is encrypted: the service worker's push event
 	// has no data. The message must be empty, and ContentType and Padding not set.
 	NoPayload bool
+
+	// Header has what one service wants more: X-WNS-Cache-Policy, for example. The fields that this
+	// package sets cannot be changed.
+	Header http.Header
+}
+
+// Check says what is wrong with the options. Sending with them fails with that.
+func (o Options) Check() error {
+	_, err := o.header()
+	return err
 }
 
 const (
@@ -70,6 +82,7 @@ type Header struct {
 	TTL           string // decimal seconds
 	Urgency       string
 	Topic         string
+	Extra         http.Header // of [Options.Header]
 }
 
 // String shows that there is an Authorization, not what it is.
@@ -93,6 +106,16 @@ func (o *Options) header() (h Header, err error) {
 	if h.TTL, err = ttlHeader(o.TTL); err != nil {
 		return h, err
 	}
+	if o.TTL > 0 && o.TTL < time.Second {
+		return h, fmt.Errorf("webpush: TTL %s: less than a second; write %d * time.Second", o.TTL, o.TTL)
+	}
+	for name := range o.Header {
+		switch name = http.CanonicalHeaderKey(name); name {
+		case "Authorization", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Topic", "Ttl", "Urgency":
+			return h, fmt.Errorf("webpush: header field %s: set by this package", name)
+		}
+	}
+	h.Extra = o.Header
 	switch o.Urgency {
 	case "", UrgencyVeryLow, UrgencyLow, UrgencyNormal, UrgencyHigh:
 		h.Urgency = string(o.Urgency)
@@ -122,7 +145,7 @@ func (o *Options) header() (h Header, err error) {
 }
 
 // appendBody appends the body of the request. It is never nil, but may be empty.
-func (o *Options) appendBody(s *Sealer, dst, msg []byte, sub Subscription, now time.Time) ([]byte, error) {
+func (o *Options) appendBody(s *sealer, dst, msg []byte, sub Subscription, now time.Time) ([]byte, error) {
 	switch {
 	case !o.NoPayload:
 		return s.appendEncrypt(dst, msg, sub, o.Padding, now)
@@ -162,6 +185,9 @@ func ttlHeader(ttl time.Duration) (string, error) {
 func checkTopic(topic string) error {
 	if len(topic) > 32 {
 		return fmt.Errorf("webpush: topic of %d characters, at most 32 (RFC 8030 section 5.4)", len(topic))
+	}
+	if len(topic)%4 == 1 {
+		return fmt.Errorf("webpush: topic %q: Apple refuses topics of %d characters, because no base64 has this length; add one", topic, len(topic))
 	}
 	for i := range len(topic) {
 		c := topic[i]

@@ -44,25 +44,25 @@ func TestRetryWait(t *testing.T) {
 	for range 100 {
 		for attempts, most := range map[int]time.Duration{1: 100, 2: 200, 3: 400, 4: 800, 5: 1000} {
 			most *= time.Millisecond
-			if wait, ok := r.wait(attempts, &answer{}); !ok || wait < most/2 || wait > most {
+			if wait, ok := r.wait(attempts, &answer{}, r.MaxRetryAfter); !ok || wait < most/2 || wait > most {
 				t.Fatalf("after %d attempts: %s, want %s to %s", attempts, wait, most/2, most)
 			}
 		}
-		if wait, ok := r.wait(1, &answer{hasRetryAfter: true, retryAfter: 3 * time.Second}); !ok || wait < 3*time.Second || wait > 3100*time.Millisecond {
+		if wait, ok := r.wait(1, &answer{hasRetryAfter: true, retryAfter: 3 * time.Second}, r.MaxRetryAfter); !ok || wait < 3*time.Second || wait > 3100*time.Millisecond {
 			t.Fatalf("asked for 3s: %s, %v", wait, ok)
 		}
 	}
-	if _, ok := r.wait(6, &answer{}); ok {
+	if _, ok := r.wait(6, &answer{}, r.MaxRetryAfter); ok {
 		t.Error("a seventh attempt")
 	}
-	if _, ok := r.wait(1, &answer{hasRetryAfter: true, retryAfter: 2 * time.Minute}); ok {
+	if _, ok := r.wait(1, &answer{hasRetryAfter: true, retryAfter: 2 * time.Minute}, r.MaxRetryAfter); ok {
 		t.Error("waits longer than MaxRetryAfter")
 	}
 	huge, err := Retry{Attempts: 100, Base: 10 * time.Hour, Max: 20 * time.Hour}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wait, ok := huge.wait(90, &answer{}); !ok || wait <= 0 || wait > 20*time.Hour {
+	if wait, ok := huge.wait(90, &answer{}, huge.MaxRetryAfter); !ok || wait <= 0 || wait > 20*time.Hour {
 		t.Errorf("overflow: %s", wait)
 	}
 	if _, err := (Retry{Base: -1}).withDefaults(); err == nil {

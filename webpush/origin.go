@@ -1,6 +1,7 @@
 package webpush
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -8,9 +9,8 @@ import (
 )
 
 const (
-	// After so many different subscriptions in a row were refused, by throttling or failing, an
-	// origin is in doubt: a broadcast takes the next ones from anywhere in its queue, for
-	// those that a service throttles singly are often neighbours.
+	// After so many different subscriptions in a row were refused an origin is in doubt: a
+	// broadcast goes on with others, before it tries any of these again.
 	refusalsToDoubt = 3
 
 	// After so many it is paused.
@@ -20,19 +20,27 @@ const (
 	maxPause = time.Hour
 )
 
-// An origin is what a client knows of a push service: whether it may be sent to.
+// An origin is what a client knows of a push service: whether it may be sent to, and believed.
 //
 // A service that throttles or fails is left alone for a while that doubles each time, up to as long
 // as it asked for (a circuit breaker); the first message after it decides. One refused message says
 // nothing about the others, however often it is tried: services throttle single devices too. So
 // different subscriptions have to be refused, and none served in between.
+//
+// So is one that answers everybody that the key is wrong, or that the subscription is gone. It may
+// be our mistake or its own: nothing is concluded until it has taken a message again.
 type origin struct {
 	mu      sync.Mutex
 	until   time.Time // paused
 	decided time.Time // when it came into doubt, or was paused
 	asked   time.Time // until when the service asked to be left alone
 	backoff time.Duration
-	refused []string // endpoints in a row, at most refusalsToPause
+	suspect bool
+	cause   string    // of the pause
+	cleared time.Time // when it was last no longer suspect
+
+	// Endpoints in a row that were throttled or failed, refused, and gone.
+	failed, refused, gone []string
 }
 
 // pause is how much longer the origin is paused, 0 if it is not.
@@ -42,55 +50,86 @@ func (o *origin) pause(now time.Time) time.Duration {
 	return max(o.until.Sub(now), 0)
 }
 
-// retryAfter is how much longer the service asked to be left alone, or will be.
-func (o *origin) retryAfter(now time.Time) time.Duration {
+// deferral is how much longer the service asked to be left alone, or will be, and why.
+func (o *origin) deferral(now time.Time) (retryAfter time.Duration, cause string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return max(o.until.Sub(now), o.asked.Sub(now), 0)
+	return max(o.until.Sub(now), o.asked.Sub(now), 0), cmp.Or(o.cause, "the service takes nothing")
 }
 
 // inDoubt reports whether the last answers were refusals.
 func (o *origin) inDoubt() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.refused) >= refusalsToDoubt
+	return max(len(o.failed), len(o.refused), len(o.gone)) >= refusalsToDoubt
 }
 
-// note takes the outcome of an attempt for sub that began at sentAt.
-func (o *origin) note(sub Subscription, outcome Outcome, a *answer, retry *Retry, sentAt, now time.Time) {
+// suspicion reports whether the origin's refusals are not to be believed, and until when those were
+// that it gave before.
+func (o *origin) suspicion() (suspect bool, cleared time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.suspect, o.cleared
+}
+
+// note takes the outcome of an attempt, and reports whether it made the origin suspect.
+func (o *origin) note(d *delivery, outcome Outcome, a *answer, now time.Time) (suspected bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	run, full := &o.failed, refusalsToPause
 	switch outcome {
-	case Canceled, Invalid, Failed:
-		return
+	case Canceled, Invalid:
+		return false
 	case RateLimited, Unavailable, Unreachable:
-	default:
-		o.refused, o.backoff, o.asked = o.refused[:0], 0, time.Time{}
-		return
-	}
-	if a.hasRetryAfter {
-		o.asked = later(o.asked, now.Add(a.retryAfter))
-	}
-	if len(o.refused) >= refusalsToDoubt && sentAt.Before(o.decided) {
-		return // it was sent before the doubt or the pause, beside those: it says nothing new
-	}
-	if len(o.refused) < refusalsToPause {
-		endpoint := sub.Endpoint() // not the keys: a stranger can have many for one device
-		if slices.Contains(o.refused, endpoint) {
-			return
+		if a.hasRetryAfter {
+			o.asked = later(o.asked, now.Add(a.retryAfter))
 		}
-		if o.refused = append(o.refused, endpoint); len(o.refused) == refusalsToDoubt {
+	default:
+		o.failed, o.asked = o.failed[:0], time.Time{}
+		if outcome == Accepted {
+			o.cause = ""
+			o.refused, o.gone = o.refused[:0], o.gone[:0]
+			if o.suspect {
+				o.suspect, o.cleared = false, now
+			}
+		}
+		if !o.suspect {
+			o.backoff = 0
+		}
+		run, full = &o.refused, d.client.limits.Refusals
+		if outcome == Gone {
+			run, full = &o.gone, d.client.limits.Gone
+		}
+		if outcome == Accepted || outcome == TooLarge || d.again || full < 0 {
+			return false
+		}
+	}
+	if len(*run) >= min(refusalsToDoubt, full) && d.sentAt.Before(o.decided) {
+		return false // it was sent before the doubt or the pause, beside those: it says nothing new
+	}
+	if len(*run) < full {
+		endpoint := d.sub.Endpoint() // not the keys: a stranger can have many for one device
+		if slices.Contains(*run, endpoint) {
+			return false
+		}
+		if *run = append(*run, endpoint); len(*run) == refusalsToDoubt {
 			o.decided = now
 		}
-		if len(o.refused) < refusalsToPause {
-			return
+		if len(*run) < full {
+			return false
 		}
 	}
-	longest := 10 * retry.Max
+	longest := 10 * d.client.retry.Max
 	if a.retryAfter > 0 { // "now" ends no pause: the service refuses all the same
 		longest = a.retryAfter
 	}
-	o.backoff = min(max(2*o.backoff, 2*retry.Base), maxPause)
+	o.backoff = min(max(2*o.backoff, 2*d.client.retry.Base), maxPause)
 	wait := min(o.backoff/2+rand.N(o.backoff/2+1), longest)
 	o.until, o.decided = now.Add(wait), now
+	o.cause = "the service is paused since it answered others: " + d.refusal(outcome, a).answer()
+	if run == &o.failed || o.suspect {
+		return false
+	}
+	o.suspect = true
+	return true
 }

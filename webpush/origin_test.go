@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,6 +36,10 @@ func strangers(t testing.TB, n int) []webpush.Subscription {
 	}
 	service.Close()
 	return subs
+}
+
+func answerWithBody(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
 }
 
 func answerWith(status int, header ...string) *http.Response {

@@ -45,9 +45,6 @@ type Padding struct {
 	fits  bool // longer messages are refused
 }
 
-// PadNone adds no padding: the body is the message and 103 bytes.
-func PadNone() Padding { return Padding{} }
-
 // PadToBlock pads the message and its delimiter to the next multiple of sizeBytes, or to the
 // maximum if that is nearer. Message lengths can then be told apart only by block. Bodies of 4096
 // bytes, which PadToBlock(3994) gives, do not reach Firefox for Android: see [PadToFit]. sizeBytes
@@ -102,9 +99,12 @@ func (e *MessageSizeError) Error() string {
 // Is reports whether target is [TooLarge].
 func (e *MessageSizeError) Is(target error) bool { return target == TooLarge }
 
-// limitText finds the limit that a service names when it refuses a body: "limited
-// to 3070 bytes" (Mozilla), "limit is 2048 bytes".
-var limitText = regexp.MustCompile(`limit(?:ed to| is) (\d{2,5}) bytes`)
+// limitText and excessText find what a service says when it refuses a body: "limited to 3070 bytes"
+// (Mozilla's, formerly), "limit is 2048 bytes"; and by how much the body in base64 is too long.
+var (
+	limitText  = regexp.MustCompile(`limit(?:ed to| is) (\d{2,5}) bytes`)
+	excessText = regexp.MustCompile(`too long by (\d{1,5}) bytes`)
+)
 
 // fits is the longest message that a service which refused a body of this length
 // would take, or 0 if that is not known: what it says, or else what all take.
@@ -112,6 +112,11 @@ func fits(bodyBytes int, reason string) int {
 	if m := limitText.FindStringSubmatch(reason); m != nil {
 		if n, err := strconv.Atoi(m[1]); err == nil && n > OverheadBytes && n < bodyBytes {
 			return min(n-OverheadBytes, MaxCompatibleMessageBytes)
+		}
+	}
+	if m := excessText.FindStringSubmatch(reason); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			return max(0, min(bodyBytes-(3*n+3)/4-OverheadBytes, MaxCompatibleMessageBytes))
 		}
 	}
 	if bodyBytes > MaxCompatibleMessageBytes+OverheadBytes {

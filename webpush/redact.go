@@ -1,6 +1,8 @@
 package webpush
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,7 +17,8 @@ func writeRedacted(f fmt.State, text string) {
 }
 
 // cleanText makes a stranger's text fit for an error: printable, on one line, at most
-// maxReasonBytes, without any part of the endpoint beyond its origin, or of the token.
+// maxReasonBytes. From where it quotes the endpoint beyond its origin, or the token, it is
+// withheld.
 func cleanText(text string, sub Subscription, authorization string) string {
 	if text == "" {
 		return ""
@@ -26,13 +29,14 @@ func cleanText(text string, sub Subscription, authorization string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "?"))
-	endpoint := sub.Endpoint()
+	secret, _, _ := strings.Cut(strings.TrimPrefix(authorization, "vapid t="), ",")
 	if !sub.IsZero() {
-		text = cutOut(text, endpoint[sub.base.Value().pathAt:], "[endpoint]")
+		secret += "\n" + sub.Endpoint()[sub.base.Value().pathAt:]
 	}
-	token, _, _ := strings.Cut(strings.TrimPrefix(authorization, "vapid t="), ",")
-	text = strings.TrimSpace(cutOut(text, token, "[token]"))
-	if len(text) > maxReasonBytes {
+	if at := quotedAt(text, secret); at >= 0 {
+		text = text[:at] + "[withheld: the endpoint or the token, and what follows]"
+	}
+	if text = strings.TrimSpace(text); len(text) > maxReasonBytes {
 		text = strings.TrimSpace(strings.ToValidUTF8(text[:maxReasonBytes], ""))
 	}
 	return text
@@ -41,49 +45,36 @@ func cleanText(text string, sub Subscription, authorization string) string {
 // toldLetters is how many letters and digits of a secret in a row are no longer told.
 const toldLetters = 8
 
-// cutOut replaces every part of secret in text, of toldLetters letters and digits or more: whole or
-// cut off, in either case, percent-encoded any number of times, escaped as in JSON, or with other
-// characters in between.
-func cutOut(text, secret, name string) string {
-	parts := make(map[string]struct{})
-	letters, _ := lettersOf(secret)
-	for i := 0; i+toldLetters <= len(letters); i++ {
-		parts[string(letters[i:i+toldLetters])] = struct{}{}
-	}
+// quotedAt is where text first has toldLetters letters and digits of secret in a row, or -1: whole
+// or cut off, in either case, percent-encoded any number of times, escaped as in JSON, or with
+// other characters in between.
+func quotedAt(text, secret string) int {
+	told, _ := lettersOf(secret)
 	letters, at := lettersOf(text)
-	var b strings.Builder
-	done := 0 // of text
-	for i := 0; i+toldLetters <= len(letters); {
-		if _, told := parts[string(letters[i:i+toldLetters])]; !told {
-			i++
-			continue
-		}
-		b.WriteString(text[done:max(at[i].from, done)])
-		end := i + toldLetters
-		for ; end < len(letters); end++ {
-			if _, told := parts[string(letters[end+1-toldLetters:end+1])]; !told {
-				break
-			}
-		}
-		b.WriteString(name)
-		done, i = at[end-1].to, end
+	var some [1 << 10]bool // by a hash of four letters that the secret has in a row: most texts have none
+	hash := func(four []byte) uint32 { return binary.LittleEndian.Uint32(four) * 2654435769 >> 22 }
+	for i := 0; i+4 <= len(told); i++ {
+		some[hash(told[i:])] = true
 	}
-	return b.String() + text[done:]
+	for i := 0; i+toldLetters <= len(letters); i++ {
+		if some[hash(letters[i:])] && some[hash(letters[i+4:])] && bytes.Contains(told, letters[i:i+toldLetters]) {
+			return at[i]
+		}
+	}
+	return -1
 }
-
-// A span is where in a text something is written.
-type span struct{ from, to int }
 
 // lettersOf gives the letters and digits of a text, unescaped and in lower case, and where they
 // are.
-func lettersOf(text string) (letters []byte, at []span) {
+func lettersOf(text string) (letters []byte, at []int) {
+	letters, at = make([]byte, 0, len(text)), make([]int, 0, len(text))
 	for i := 0; i < len(text); {
 		c, end := unescape(text, i)
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
 		}
 		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
-			letters, at = append(letters, c), append(at, span{i, end})
+			letters, at = append(letters, c), append(at, i)
 		}
 		i = end
 	}

@@ -89,7 +89,7 @@ func TestReasonsAreClean(t *testing.T) {
 				}
 			}
 		}
-		if strings.ContainsAny(shown, "\u202e\u200f\u0007") || !strings.HasPrefix(shown, "bad (") || !strings.HasSuffix(shown, " so") {
+		if strings.ContainsAny(shown, "\u202e\u200f\u0007") || !strings.HasPrefix(shown, "bad (") || !strings.HasSuffix(shown, "follows]") {
 			t.Errorf("%s: shown as %q", name, shown)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync/atomic"
 )
 
@@ -71,6 +72,9 @@ func newRequest(ctx context.Context, sub Subscription, h Header, body []byte) (*
 	}
 	if h.Topic != "" {
 		header["Topic"] = v[5:6:6]
+	}
+	for name, values := range h.Extra {
+		header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
 	r := http.Request{
 		Method:        http.MethodPost,

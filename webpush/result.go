@@ -39,7 +39,10 @@ type Receipt struct {
 //	if errors.Is(err, webpush.Gone) {
 type Outcome uint8
 
-// The outcomes.
+// The outcomes. A push service is suspect when it refuses so many subscriptions in a row, and
+// takes no message in between, that the mistake is probably ours (the key, the subject) or its own
+// ([Limits.Refusals], [Limits.Gone]). It is paused, and its refusals are not final: nothing is to
+// be deleted because of one. A broadcast asks again when the service has taken a message.
 const (
 	Accepted    Outcome = iota // the push service took it (2xx)
 	Gone                       // 404 or 410: the subscription has ended, delete it
@@ -53,9 +56,10 @@ const (
 	Deferred                   // never sent: its push service is paused or too far behind; send it later
 	KeyMismatch                // made with a VAPID key that is not in the ring: have the browser subscribe again
 	Failed                     // not taken for a reason of ours: the client is closed, an option is wrong, or the clock
+	Suspect                    // refused as everybody is, so perhaps by mistake: see below
 )
 
-var outcomeNames = [...]string{"accepted", "gone", "too large", "rate limited", "rejected", "unavailable", "unreachable", "canceled", "invalid", "deferred", "key mismatch", "failed"}
+var outcomeNames = [...]string{"accepted", "gone", "too large", "rate limited", "rejected", "unavailable", "unreachable", "canceled", "invalid", "deferred", "key mismatch", "failed", "suspect"}
 
 func (o Outcome) String() string {
 	if int(o) < len(outcomeNames) {
@@ -126,11 +130,23 @@ type SendError struct {
 
 func (e *SendError) Error() string {
 	text := "webpush: send to " + e.Origin + " (subscription " + e.Fingerprint + "): "
+	text += e.answer()
 	switch {
-	case e.Status != 0:
-		text += fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
-	default:
-		text += e.Outcome.String()
+	case e.Outcome == TooLarge && e.FitsBytes > 0 && e.Status != 0:
+		text += fmt.Sprintf("; %d bytes without padding would fit", e.FitsBytes)
+	case e.Outcome == Suspect:
+		text += "; the service refuses everybody, so perhaps the key, the subject or the service is wrong: it is paused, and nothing is final"
+	case e.Outcome == KeyMismatch:
+		text += "; made with another VAPID key: the browser has to subscribe again"
+	}
+	return text
+}
+
+// answer is what came of the attempts.
+func (e *SendError) answer() string {
+	text := e.Outcome.String()
+	if e.Status != 0 {
+		text = fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
 	}
 	switch {
 	case e.Attempts == 1:
@@ -146,12 +162,6 @@ func (e *SendError) Error() string {
 	}
 	if e.detail != "" {
 		text += ": " + e.detail
-	}
-	switch {
-	case e.Outcome == TooLarge && e.FitsBytes > 0 && e.Status != 0:
-		text += fmt.Sprintf("; %d bytes without padding would fit", e.FitsBytes)
-	case e.Outcome == KeyMismatch:
-		text += "; made with another VAPID key: the browser has to subscribe again"
 	}
 	return text
 }

@@ -24,8 +24,9 @@ type Retry struct {
 	// our own choosing; 0 are 500 ms and 30 s.
 	Base, Max time.Duration
 
-	// MaxRetryAfter is the longest wait that the service can ask for here; 0 is 30 s. If it asks
-	// for more, the message fails at once and [SendError.RetryAfter] says how long.
+	// MaxRetryAfter is how long Send waits if the service asks for it; 0 is 30 s, as someone waits
+	// for Send. If the service asks for more, the message fails at once and [SendError.RetryAfter]
+	// says how long. Nobody waits for a broadcast: there [Limits.Patience] decides.
 	MaxRetryAfter time.Duration
 
 	// AfterWrite also tries again when the service may have taken the message already: the
@@ -43,13 +44,14 @@ func (r Retry) withDefaults() (Retry, error) {
 	return r, nil
 }
 
-// wait is the pause before the next attempt after this many, or false if there is to be none.
-func (r *Retry) wait(attempts int, a *answer) (time.Duration, bool) {
+// wait is the pause before the next attempt after this many, or false if there is to be none. The
+// service may ask for the longest at most.
+func (r *Retry) wait(attempts int, a *answer, longest time.Duration) (time.Duration, bool) {
 	if attempts >= r.Attempts {
 		return 0, false
 	}
 	if a.hasRetryAfter {
-		return a.retryAfter + rand.N(r.Base/4+1), a.retryAfter <= r.MaxRetryAfter
+		return a.retryAfter + rand.N(r.Base/4+1), a.retryAfter <= longest
 	}
 	backoff := min(r.Base<<min(attempts-1, 20), r.Max)
 	if backoff <= 0 {

@@ -12,13 +12,13 @@ import (
 )
 
 // fixedKey is a key source with one given key pair.
-func fixedSealer(t testing.TB, private, salt []byte) *Sealer {
+func fixedSealer(t testing.TB, private, salt []byte) *sealer {
 	t.Helper()
-	s, err := NewSealer(Strict())
+	s, err := newSealer(Reuse{}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { s.close() })
 	key, err := ecdh.P256().NewPrivateKey(private)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestRFC8291Example(t *testing.T) {
 	s := fixedSealer(t, mustDecode(t, "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"), mustDecode(t, "DGv6ra1nlYgDCS1FRnbzlw"))
 	var key, nonce []byte
 	s.onSeal = func(k, n []byte) { key, nonce = bytes.Clone(k), bytes.Clone(n) }
-	got, err := s.AppendEncrypt(nil, []byte("When I grow up, I want to be a watermelon"), sub, PadNone())
+	got, err := s.AppendEncrypt(nil, []byte("When I grow up, I want to be a watermelon"), sub, Padding{})
 	if err != nil {
 		t.Fatal(err)
 	}

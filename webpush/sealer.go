@@ -12,12 +12,11 @@ import (
 	"time"
 )
 
-// A Sealer encrypts messages (RFC 8291). It is safe for concurrent use. Close
-// it when done: some modes of [Reuse] own a goroutine.
-type Sealer struct {
+// A sealer encrypts messages (RFC 8291). It is safe for concurrent use. Some modes of [Reuse] own a
+// goroutine, which close ends.
+type sealer struct {
 	reuse  Reuse
 	keys   keySource
-	now    func() time.Time
 	closed *atomic.Bool
 
 	// For tests; nil otherwise.
@@ -25,21 +24,19 @@ type Sealer struct {
 	onSeal  func(key, nonce []byte)
 }
 
-// NewSealer makes a sealer. It fails if the settings of the mode are out of their bounds.
-func NewSealer(reuse Reuse) (*Sealer, error) { return newSealer(reuse, time.Now) }
-
-func newSealer(reuse Reuse, now func() time.Time) (*Sealer, error) {
+// newSealer fails if the settings of the mode are out of their bounds.
+func newSealer(reuse Reuse, now func() time.Time) (*sealer, error) {
 	if err := reuse.check(); err != nil {
 		return nil, err
 	}
-	return &Sealer{reuse: reuse, keys: newKeySource(reuse, now), now: now, closed: new(atomic.Bool)}, nil
+	return &sealer{reuse: reuse, keys: newKeySource(reuse, now), closed: new(atomic.Bool)}, nil
 }
 
-// ForBroadcast returns the sealer to use for the messages of one broadcast. In
+// forBroadcast returns the sealer to use for the messages of one broadcast. In
 // the mode [KeyPerBroadcast] that is a new one with a key pair of its own, made
 // when it is first needed and replaced after an hour, which need not be closed:
 // closing s closes it too. In every other mode it is s.
-func (s *Sealer) ForBroadcast() *Sealer {
+func (s *sealer) forBroadcast() *sealer {
 	keys, ok := s.keys.(*broadcastKeys)
 	if !ok {
 		return s
@@ -49,30 +46,20 @@ func (s *Sealer) ForBroadcast() *Sealer {
 	return &b
 }
 
-// Close ends the sealer's goroutine, if it has one, waits for it, and forgets
-// all keys. Sealing after Close fails.
-func (s *Sealer) Close() error {
+// close ends the sealer's goroutine, if it has one, waits for it, and forgets all keys.
+func (s *sealer) close() {
 	if s.closed.CompareAndSwap(false, true) {
 		s.keys.close()
 	}
-	return nil
 }
 
-// ErrClosed is the error of a [Sealer] or [Client] that has been closed.
+// ErrClosed is the error of a [Client] that has been closed.
 var ErrClosed = errors.New("webpush: closed")
 
-// AppendEncrypt encrypts msg to sub, appends the body of the push request to dst and returns the
-// extended slice. The body is one record of the aes128gcm content coding (RFC 8188, RFC 8291
-// section 4): [OverheadBytes] longer than msg and its padding, at most [MaxBodyBytes].
-//
-// With room for the body in dst it allocates the two objects of the AES-GCM cipher, and whatever
-// the ECDH of the mode allocates. msg is not written to, and may be empty. Errors: a
-// [*MessageSizeError], a bad padding, a zero subscription, or [ErrClosed].
-func (s *Sealer) AppendEncrypt(dst, msg []byte, sub Subscription, padding Padding) ([]byte, error) {
-	return s.appendEncrypt(dst, msg, sub, padding, s.now())
-}
-
-func (s *Sealer) appendEncrypt(dst, msg []byte, sub Subscription, padding Padding, now time.Time) ([]byte, error) {
+// appendEncrypt appends the body of the push request to dst: one record of the aes128gcm content
+// coding (RFC 8188, RFC 8291 section 4). With room for it in dst it allocates the two objects of
+// the AES-GCM cipher, and whatever the ECDH of the mode allocates. msg is not written to.
+func (s *sealer) appendEncrypt(dst, msg []byte, sub Subscription, padding Padding, now time.Time) ([]byte, error) {
 	if sub.IsZero() {
 		return dst, errNoSubscription
 	}

@@ -16,15 +16,15 @@ import (
 	"postage/webpush/receiver"
 )
 
-var allModes = []Reuse{Strict(), KeyPerBroadcast(), SharedKey(time.Hour), SessionKeys(time.Hour, 100)}
+var allModes = []Reuse{{}, KeyPerBroadcast(), SharedKey(time.Hour), SessionKeys(time.Hour, 100)}
 
-func newTestSealer(t testing.TB, r Reuse, now func() time.Time) *Sealer {
+func newTestSealer(t testing.TB, r Reuse, now func() time.Time) *sealer {
 	t.Helper()
 	s, err := newSealer(r, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { s.close() })
 	return s
 }
 
@@ -32,9 +32,9 @@ func newTestSealer(t testing.TB, r Reuse, now func() time.Time) *Sealer {
 // every mode, length and padding.
 func TestReceiverOpensEveryMode(t *testing.T) {
 	w := newWorkload(t)
-	paddings := map[string]Padding{"none": PadNone(), "1": PadToBlock(1), "128": PadToBlock(128), "4096": PadToBlock(3994)}
+	paddings := map[string]Padding{"none": Padding{}, "1": PadToBlock(1), "128": PadToBlock(128), "4096": PadToBlock(3994)}
 	for _, mode := range allModes {
-		s := newTestSealer(t, mode, time.Now).ForBroadcast()
+		s := newTestSealer(t, mode, time.Now).forBroadcast()
 		for name, padding := range paddings {
 			for _, length := range []int{0, 1, 126, 127, 128, 365, 3992, MaxMessageBytes} {
 				message := make([]byte, length)
@@ -72,36 +72,36 @@ func checkBodyLength(t *testing.T, padding string, message, body int) {
 }
 
 func TestAppendEncryptRefuses(t *testing.T) {
-	w, s := newWorkload(t), newTestSealer(t, Strict(), time.Now)
+	w, s := newWorkload(t), newTestSealer(t, Reuse{}, time.Now)
 	dst := []byte("kept")
 	for name, seal := range map[string]func() ([]byte, error){
-		"too long":        func() ([]byte, error) { return s.AppendEncrypt(dst, make([]byte, 3994), w.subs[0], PadNone()) },
+		"too long":        func() ([]byte, error) { return s.AppendEncrypt(dst, make([]byte, 3994), w.subs[0], Padding{}) },
 		"block of 0":      func() ([]byte, error) { return s.AppendEncrypt(dst, nil, w.subs[0], PadToBlock(0)) },
 		"block below 0":   func() ([]byte, error) { return s.AppendEncrypt(dst, nil, w.subs[0], PadToBlock(-5)) },
 		"block of 3995":   func() ([]byte, error) { return s.AppendEncrypt(dst, nil, w.subs[0], PadToBlock(3995)) },
-		"no subscription": func() ([]byte, error) { return s.AppendEncrypt(dst, nil, Subscription{}, PadNone()) },
+		"no subscription": func() ([]byte, error) { return s.AppendEncrypt(dst, nil, Subscription{}, Padding{}) },
 	} {
 		if got, err := seal(); err == nil || string(got) != "kept" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	_, err := s.AppendEncrypt(nil, make([]byte, MaxMessageBytes+1), w.subs[0], PadNone())
+	_, err := s.AppendEncrypt(nil, make([]byte, MaxMessageBytes+1), w.subs[0], Padding{})
 	if size, ok := asType[*MessageSizeError](err); !ok || size.Bytes != 3994 || !errors.Is(err, TooLarge) {
 		t.Errorf("one byte too long: %v", err)
 	}
-	s.Close()
-	s.Close()
-	if _, err := s.AppendEncrypt(nil, nil, w.subs[0], PadNone()); !errors.Is(err, ErrClosed) {
+	s.close()
+	s.close()
+	if _, err := s.AppendEncrypt(nil, nil, w.subs[0], Padding{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
 
 // TestAppendEncryptInPlace has the message lie where its body is written.
 func TestAppendEncryptInPlace(t *testing.T) {
-	w, s := newWorkload(t), newTestSealer(t, Strict(), time.Now)
+	w, s := newWorkload(t), newTestSealer(t, Reuse{}, time.Now)
 	buffer := make([]byte, 0, MaxBodyBytes)
 	message := append(buffer, "in the way of the header"...)
-	body, err := s.AppendEncrypt(buffer, message, w.subs[0], PadNone())
+	body, err := s.AppendEncrypt(buffer, message, w.subs[0], Padding{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestReuseChecks(t *testing.T) {
 		SharedKey(0), SharedKey(-1), SharedKey(25 * time.Hour), SessionKeys(0, 1), SessionKeys(time.Hour, 0),
 		SessionKeys(time.Hour, -1), SessionKeys(48*time.Hour, 1),
 	} {
-		if _, err := NewSealer(r); err == nil {
+		if _, err := newSealer(r, time.Now); err == nil {
 			t.Errorf("%s: accepted", r)
 		}
 	}
@@ -132,7 +132,7 @@ func TestKeysLive(t *testing.T) {
 		reuse                              Reuse
 		sameSub, sameOrigin, anotherOrigin bool // is the key shared?
 	}{
-		{Strict(), false, false, false},
+		{Reuse{}, false, false, false},
 		{KeyPerBroadcast(), false, false, false}, // outside a broadcast
 		{SharedKey(time.Hour), true, true, false},
 		{SessionKeys(time.Hour, 10), true, false, false},
@@ -141,7 +141,7 @@ func TestKeysLive(t *testing.T) {
 			clock := newClock()
 			s := newTestSealer(t, c.reuse, clock.now)
 			seal := func(sub Subscription) string {
-				body, err := s.AppendEncrypt(nil, []byte("x"), sub, PadNone())
+				body, err := s.appendEncrypt(nil, []byte("x"), sub, Padding{}, clock.now())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -175,9 +175,9 @@ func TestBroadcastKey(t *testing.T) {
 	w, s := newWorkload(t), newTestSealer(t, KeyPerBroadcast(), time.Now)
 	keys := make(map[string]int)
 	for range 2 {
-		b := s.ForBroadcast()
+		b := s.forBroadcast()
 		for _, sub := range w.subs {
-			body, err := b.AppendEncrypt(nil, w.message, sub, PadNone())
+			body, err := b.AppendEncrypt(nil, w.message, sub, Padding{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +206,7 @@ func TestSubscribedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			body, err := s.AppendEncrypt(nil, []byte("hello"), sub, PadNone())
+			body, err := s.AppendEncrypt(nil, []byte("hello"), sub, Padding{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -290,14 +290,14 @@ func TestConcurrentSealing(t *testing.T) {
 	for _, mode := range []Reuse{KeyPerBroadcast(), SharedKey(time.Millisecond), SessionKeys(time.Millisecond, 3)} {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			s := newTestSealer(t, mode, time.Now).ForBroadcast()
+			s := newTestSealer(t, mode, time.Now).forBroadcast()
 			var wg sync.WaitGroup
 			for g := range 8 {
 				wg.Go(func() {
 					for i := range 100 {
 						who := (g + i) % len(w.subs)
 						message := fmt.Appendf(nil, "%d of %d", i, g)
-						body, err := s.AppendEncrypt(nil, message, w.subs[who], PadNone())
+						body, err := s.AppendEncrypt(nil, message, w.subs[who], Padding{})
 						if err != nil {
 							t.Error(err)
 							return

@@ -22,6 +22,9 @@ func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Op
 		d.origin = c.origin(sub.Origin())
 	}
 	r := d.run(ctx)
+	if r.Err != nil {
+		r = d.settle(ctx, r)
+	}
 	return r.Receipt, r.Err
 }
 
@@ -31,10 +34,18 @@ const maxPatientAttempts = 50
 // A job is what all messages of a broadcast share, or one that is sent alone.
 type job struct {
 	client  *Client
-	sealer  *Sealer
+	sealer  *sealer
 	msg     []byte
 	opts    Options
 	patient bool // throttling while the whole origin is in doubt does not count as a try
+}
+
+// longestWait is how long a service may ask for.
+func (j *job) longestWait() time.Duration {
+	if j.patient {
+		return j.client.limits.Patience
+	}
+	return j.client.retry.MaxRetryAfter
 }
 
 // A recipient is a subscription with its number in the broadcast.
@@ -53,6 +64,7 @@ type delivery struct {
 
 	attempts  int
 	tries     int     // with this key
+	again     bool    // refused once by an origin that was suspect then
 	ambiguous bool    // an attempt may have been taken though no answer said so
 	last      Outcome // of the last attempt
 	times
@@ -101,7 +113,7 @@ func (d *delivery) pass(ctx context.Context) (r Result, ok bool) {
 		if pause == 0 {
 			return Result{}, true
 		}
-		tooLong := pause > d.client.retry.MaxRetryAfter || pause >= d.left(now)
+		tooLong := pause > d.longestWait() || pause >= d.left(now)
 		if tooLong || sleep(ctx, pause) != nil {
 			if ctx.Err() != nil {
 				return d.fail(Canceled, ctx.Err()), false
@@ -118,7 +130,7 @@ func (d *delivery) deferred(now time.Time) Result {
 		return d.waiting
 	}
 	e := d.newError(Deferred)
-	e.RetryAfter = d.origin.retryAfter(now)
+	e.RetryAfter, e.detail = d.origin.deferral(now)
 	return Result{Err: e}
 }
 
@@ -146,7 +158,8 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 		outcome, again := d.client.judge(ctx, &a)
 		now := time.Now()
 		d.last = outcome
-		d.origin.note(d.sub, outcome, &a, &d.client.retry, d.sentAt, now)
+		otherKey := a.clock == nil && a.mayBeOtherKey() && len(d.candidates) > 1
+		suspected := !otherKey && d.origin.note(d, outcome, &a, now)
 		if outcome == Accepted {
 			return Result{Receipt: Receipt{
 				Status: a.status, Location: a.location, TTL: a.ttl,
@@ -157,18 +170,18 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 		if outcome == Canceled {
 			return d.fail(Canceled, ctx.Err()), 0, true
 		}
-		if a.clock == nil && a.mayBeOtherKey() && len(d.candidates) > 1 {
+		if otherKey {
 			d.candidates, d.tries = d.candidates[1:], 0
 			continue
 		}
-		r := d.refused(outcome, &a)
-		if outcome == Gone && d.client.onGone != nil {
-			d.client.onGone(context.WithoutCancel(ctx), d.sub) // what it deletes is gone, whether or not the broadcast is
+		r := Result{Err: d.refusal(outcome, &a)}
+		if suspected {
+			d.client.onSuspect(ctx, asSuspect(r.Err))
 		}
 		if outcome == RateLimited && d.patient && d.attempts < maxPatientAttempts && (d.origin.inDoubt() || d.origin.pause(now) > 0) {
 			d.tries-- // it is the origin's trouble, not the message's
 		}
-		wait, ok := d.client.retry.wait(max(d.tries, 1), &a)
+		wait, ok := d.client.retry.wait(max(d.tries, 1), &a, d.longestWait())
 		// A browser gets the message no later than its TTL after the first attempt, or never.
 		if !again || !ok || wait >= d.left(now) {
 			return r, 0, true
@@ -178,9 +191,44 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 	}
 }
 
+// isDoubtful reports whether the answer is one that a suspect service would give.
+func (d *delivery) isDoubtful() bool {
+	switch d.last {
+	case Gone:
+		return d.attempts > 0 && d.client.limits.Gone >= 0
+	case Rejected, KeyMismatch, Failed:
+		return d.attempts > 0 && d.client.limits.Refusals >= 0
+	}
+	return false
+}
+
+// settle gives a doubtful result as what it is now.
+func (d *delivery) settle(ctx context.Context, r Result) Result {
+	if d.isDoubtful() {
+		if suspect, _ := d.origin.suspicion(); suspect {
+			return Result{Err: asSuspect(r.Err)}
+		}
+	}
+	if d.last == Gone && d.client.onGone != nil {
+		d.client.onGone(context.WithoutCancel(ctx), d.sub) // what it deletes is gone, whether or not the broadcast is
+	}
+	return r
+}
+
+// asSuspect is a refusal that is not believed.
+func asSuspect(err error) *SendError {
+	e, _ := asType[*SendError](err)
+	suspect := *e
+	suspect.Outcome = Suspect
+	return &suspect
+}
+
 // seal checks the message and encrypts it.
 func (d *delivery) seal() (r Result, ok bool) {
 	var err error
+	if isRemoved(d.sub.Origin()) {
+		return d.fail(Gone, errors.New("a host of .invalid, which is how Edge on Android says that it has unsubscribed")), false
+	}
 	if err = d.client.allows(d.sub); err != nil {
 		return d.fail(Invalid, err), false
 	}
@@ -297,8 +345,8 @@ func (d *delivery) fail(outcome Outcome, err error) Result {
 	return Result{Err: e}
 }
 
-// refused is the result of a message whose last attempt was answered by a.
-func (d *delivery) refused(outcome Outcome, a *answer) Result {
+// refusal is the result of a message whose last attempt was answered by a.
+func (d *delivery) refusal(outcome Outcome, a *answer) *SendError {
 	e := d.newError(outcome)
 	e.Status, e.Reason, e.RetryAfter = a.status, a.reason, a.retryAfter
 	if err := cmp.Or(a.err, a.clock); err != nil {
@@ -307,7 +355,7 @@ func (d *delivery) refused(outcome Outcome, a *answer) Result {
 	if outcome == TooLarge {
 		e.FitsBytes = fits(len(d.body), a.reason)
 	}
-	return Result{Err: e}
+	return e
 }
 
 func (d *delivery) newError(outcome Outcome) *SendError {

@@ -259,7 +259,7 @@ func TestFirefoxForAndroid(t *testing.T) {
 		{"the longest, padded to fit", webpush.MaxCompatibleMessageBytes, webpush.PadToFit(), webpush.Accepted, 0, true},
 		{"one more, padded to fit", webpush.MaxCompatibleMessageBytes + 1, webpush.PadToFit(), webpush.TooLarge, webpush.MaxCompatibleMessageBytes, false},
 		{"short, padded to 4096", 10, webpush.PadToBlock(3994), webpush.TooLarge, webpush.MaxCompatibleMessageBytes, true},
-		{"3000 bytes", 3000, webpush.PadNone(), webpush.TooLarge, webpush.MaxCompatibleMessageBytes, true},
+		{"3000 bytes", 3000, webpush.Padding{}, webpush.TooLarge, webpush.MaxCompatibleMessageBytes, true},
 	} {
 		before := service.Requests()
 		browser.Inject(pushtest.AutopushBridge())
@@ -276,5 +276,17 @@ func TestFirefoxForAndroid(t *testing.T) {
 	_, err := client.Send(t.Context(), parse(t, browser.JSON()), make([]byte, 2500), webpush.Options{})
 	if e := sendError(t, err); e.FitsBytes != 2048-webpush.OverheadBytes {
 		t.Errorf("%v; want it to say what the service takes", err)
+	}
+}
+
+// TestFitsByWhatIsTooMuch has Mozilla's service say by how much the body in base64 is too long
+// (autopush-rs, autoendpoint/src/routers/mod.rs, TooMuchData).
+func TestFitsByWhatIsTooMuch(t *testing.T) {
+	service := newService(t, pushtest.Always(pushtest.Answer(http.StatusRequestEntityTooLarge,
+		`{"code":413,"errno":104,"message":"This message is intended for a constrained device and is limited in size. Converted buffer is too long by 41 bytes"}`)))
+	client := newClient(t, service, webpush.Config{})
+	_, err := client.Send(t.Context(), parse(t, service.Subscribe("").JSON()), make([]byte, 2000), webpush.Options{})
+	if e := sendError(t, err); e.FitsBytes != 2000-31 {
+		t.Errorf("%d bytes fit, want %d", e.FitsBytes, 2000-31)
 	}
 }

@@ -13,7 +13,7 @@ const (
 	maxOrigins = 1024      // endpoints come from strangers and may name any number of origins; those used longest ago are forgotten
 )
 
-// A Signer makes the Authorization header of VAPID (RFC 8292) and keeps one token for each origin
+// A signer makes the Authorization header of VAPID (RFC 8292) and keeps one token for each origin
 // and key pair. The first message that needs a token signs it. Others to the same origin use the
 // old token meanwhile, or wait if it can no longer be used; messages to other origins never wait,
 // and reading a token takes no lock.
@@ -22,9 +22,7 @@ const (
 // hours minus ten minutes. So a service whose clock is wrong by ten minutes does not
 // refuse it, and it is not used after our clock has jumped. Unless the clock jumps, an
 // origin sees a new token at most once an hour.
-//
-// A Signer is safe for concurrent use.
-type Signer struct {
+type signer struct {
 	keys       *KeyRing
 	subject    []byte // JSON
 	now        func() time.Time
@@ -43,13 +41,7 @@ type tokenSlot struct {
 	current atomic.Pointer[token]
 }
 
-// NewSigner makes a signer with the keys of a ring. The subject is where the push service's
-// operator can reach you: "mailto:" and an address, or an https URL (RFC 8292 section 2.1).
-func NewSigner(keys *KeyRing, subject string) (*Signer, error) {
-	return newSigner(keys, subject, nil)
-}
-
-func newSigner(keys *KeyRing, subject string, now func() time.Time) (*Signer, error) {
+func newSigner(keys *KeyRing, subject string, now func() time.Time) (*signer, error) {
 	if keys == nil || keys.keys.Load() == nil {
 		return nil, errors.New("webpush: signer: no VAPID keys")
 	}
@@ -60,12 +52,12 @@ func newSigner(keys *KeyRing, subject string, now func() time.Time) (*Signer, er
 	if now == nil {
 		now = time.Now
 	}
-	return &Signer{keys: keys, subject: text, now: now, tokens: newTable[tokenID, *tokenSlot](maxOrigins)}, nil
+	return &signer{keys: keys, subject: text, now: now, tokens: newTable[tokenID, *tokenSlot](maxOrigins)}, nil
 }
 
 // candidates lists the key pairs that may sign for sub, the likeliest first: one
 // if it is known which the subscription was made with, all of them otherwise.
-func (s *Signer) candidates(sub Subscription) []*VAPIDKeys {
+func (s *signer) candidates(sub Subscription) []*VAPIDKeys {
 	keys := *s.keys.keys.Load()
 	if key := sub.ServerKey(); key != "" {
 		for i := range keys {
@@ -77,18 +69,9 @@ func (s *Signer) candidates(sub Subscription) []*VAPIDKeys {
 	return keys
 }
 
-// Authorization returns the value of the Authorization header for a message to sub: "vapid
-// t=<token>, k=<public key>" (RFC 8292 section 3). It is signed with the key pair that the
-// subscription was made with, if that is recorded ([WithServerKey]) and in the ring, and with the
-// current one otherwise. It is valid for every endpoint of the origin: treat it as a password.
-func (s *Signer) Authorization(sub Subscription) (string, error) {
-	if sub.IsZero() {
-		return "", errNoSubscription
-	}
-	return s.authorization(sub.Origin(), s.candidates(sub)[0], s.now())
-}
-
-func (s *Signer) authorization(origin string, keys *VAPIDKeys, at time.Time) (string, error) {
+// authorization returns the value of the Authorization header: "vapid t=<token>, k=<public key>"
+// (RFC 8292 section 3).
+func (s *signer) authorization(origin string, keys *VAPIDKeys, at time.Time) (string, error) {
 	now := at.Unix() // the wall clock: the push service goes by it
 	slot := s.tokens.get(tokenID{origin, keys}, now, func() *tokenSlot { return new(tokenSlot) })
 	t := slot.current.Load()

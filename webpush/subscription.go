@@ -1,13 +1,17 @@
 package webpush
 
 import (
+	"bytes"
 	"crypto/ecdh"
 	"crypto/sha256"
+	"database/sql/driver"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unique"
@@ -29,7 +33,7 @@ const maxSubscriptionBytes = 16 << 10
 //
 // A Subscription is an immutable value of three words, safe for use by any number of goroutines.
 // Copies of it are equal (==); of two that were parsed compare the fingerprints. With Google's,
-// Mozilla's and Apple's endpoints it takes less than 250 bytes of memory in one allocation. The
+// Mozilla's and Apple's endpoints it takes less than 320 bytes of memory in one allocation. The
 // zero value is not a subscription; sending to it fails.
 //
 // Formatting and logging it shows its origin and fingerprint only.
@@ -63,22 +67,42 @@ func WithServerKey(publicKey string) SubscriptionOption {
 	return func(o *subscriptionOptions) { o.serverKey = publicKey }
 }
 
-// subscriptionJSON is PushSubscriptionJSON of the Push API, with one member of
-// ours that browsers do not write.
+// subscriptionJSON is PushSubscriptionJSON of the Push API, with two members that browsers do not
+// write.
 type subscriptionJSON struct {
-	Endpoint       string   `json:"endpoint"`
-	ExpirationTime *float64 `json:"expirationTime"`
+	Endpoint       string          `json:"endpoint"`
+	ExpirationTime json.RawMessage `json:"expirationTime"`
 	Keys           struct {
 		P256dh string `json:"p256dh"`
 		Auth   string `json:"auth"`
 	} `json:"keys"`
-	ServerKey string `json:"applicationServerKey,omitempty"`
+	ServerKey    string          `json:"applicationServerKey,omitempty"`
+	Subscription json.RawMessage `json:"subscription,omitempty"`
 }
 
-// ParseSubscription reads what PushSubscription.toJSON() of the Push API
-// returns: endpoint, keys.p256dh, keys.auth and optionally expirationTime
-// (milliseconds since 1970). Keys may be in any of the four base64 alphabets.
-// An additional member applicationServerKey is read as [WithServerKey].
+// readSubscriptionJSON also takes a byte order mark, JSON that was encoded twice, and a
+// subscription in an object.
+func readSubscriptionJSON(data []byte) (j subscriptionJSON, err error) {
+	for range 2 {
+		data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+		var text string
+		if json.Unmarshal(data, &text) == nil {
+			data = []byte(text)
+		}
+		j = subscriptionJSON{}
+		if err := json.Unmarshal(data, &j); err != nil || j.Endpoint != "" || j.Subscription == nil {
+			return j, err
+		}
+		data = j.Subscription
+	}
+	return j, nil
+}
+
+// ParseSubscription reads what PushSubscription.toJSON() of the Push API returns: endpoint,
+// keys.p256dh, keys.auth and optionally expirationTime (milliseconds since 1970; anything else
+// there is no time). Keys may be in any of the four base64 alphabets. An additional member
+// applicationServerKey is read as [WithServerKey]. As databases hold it, the JSON may be encoded
+// twice, begin with a byte order mark, or be the member subscription of an object.
 //
 // It refuses more than 16 KiB, endpoints that are not https or that hold a user
 // name, a fragment or a character outside ASCII, public keys that are not an
@@ -88,19 +112,17 @@ func ParseSubscription(data []byte, options ...SubscriptionOption) (Subscription
 	if len(data) > maxSubscriptionBytes {
 		return Subscription{}, fmt.Errorf("webpush: subscription: %d bytes, at most %d", len(data), maxSubscriptionBytes)
 	}
-	var j subscriptionJSON
-	if err := json.Unmarshal(data, &j); err != nil {
+	j, err := readSubscriptionJSON(data)
+	if err != nil {
 		return Subscription{}, fmt.Errorf("webpush: subscription: %w", jsonError(err))
 	}
 	if j.ServerKey != "" {
 		options = append([]SubscriptionOption{WithServerKey(j.ServerKey)}, options...)
 	}
-	if j.ExpirationTime != nil {
-		const most = 8.64e15 // of an ECMAScript time
-		if *j.ExpirationTime < -most || *j.ExpirationTime > most {
-			return Subscription{}, errors.New("webpush: subscription: expirationTime: not a time in milliseconds")
-		}
-		options = append(options, func(o *subscriptionOptions) { o.expires = int64(*j.ExpirationTime) })
+	const latest = 8.64e15 // of an ECMAScript time
+	at, err := strconv.ParseFloat(strings.Trim(string(j.ExpirationTime), `"`), 64)
+	if err == nil && math.Abs(at) <= latest {
+		options = append(options, func(o *subscriptionOptions) { o.expires = int64(at) })
 	}
 	return NewSubscription(j.Endpoint, j.Keys.P256dh, j.Keys.Auth, options...)
 }
@@ -164,7 +186,7 @@ func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subs
 	base, token := newBase(endpoint, pathAt, origin, serverKey)
 	data := make([]byte, 0, flagsAt+16+len(token))
 	data = append(append(data, public[1:]...), secret...)
-	text := string(pack(data, o.expires, token))
+	text := string(appendRest(data, o.expires, token))
 	return Subscription{base, unsafe.StringData(text), len(text)}, nil
 }
 
@@ -264,8 +286,7 @@ func (s Subscription) JSON() json.RawMessage {
 	}
 	j := subscriptionJSON{Endpoint: s.Endpoint(), ServerKey: s.ServerKey()}
 	if at, ok := s.Expires(); ok {
-		milliseconds := float64(at.UnixMilli())
-		j.ExpirationTime = &milliseconds
+		j.ExpirationTime = strconv.AppendInt(nil, at.UnixMilli(), 10)
 	}
 	j.Keys.P256dh = encodeBase64(s.appendPublic(nil))
 	j.Keys.Auth = encodeBase64([]byte(s.auth()))
@@ -276,10 +297,39 @@ func (s Subscription) JSON() json.RawMessage {
 	return text
 }
 
-// MarshalJSON is an error: encoding/json is also what log/slog writes slices, maps and structs
-// with, and a log must not tell the endpoint and the secret. Store what [Subscription.JSON] gives.
+// MarshalJSON is an error, which json.Marshal returns: check it. encoding/json is also what
+// log/slog writes slices, maps and structs with, and a log must not tell the endpoint and the
+// secret. In what is to be stored, use [StoredSubscription].
 func (s Subscription) MarshalJSON() ([]byte, error) {
-	return nil, errors.New("webpush: a subscription holds a secret: encode what its method JSON gives, where it is to be stored")
+	return nil, errors.New("webpush: a Subscription holds a secret and is not encoded, so that no log tells it: where it is to be stored, use StoredSubscription or what its method JSON gives")
+}
+
+// A StoredSubscription is a [Subscription] whose JSON is all of it, as a field of what is stored.
+// Logged within a struct or a slice by log/slog, it tells its secret.
+type StoredSubscription struct{ Subscription }
+
+// MarshalJSON is [Subscription.JSON].
+func (s StoredSubscription) MarshalJSON() ([]byte, error) { return s.JSON(), nil }
+
+// Value is the JSON as a string, for a column of a database; nil for the zero value.
+func (s Subscription) Value() (driver.Value, error) {
+	if s.IsZero() {
+		return nil, nil
+	}
+	return string(s.JSON()), nil
+}
+
+// Scan reads the JSON out of a column of a database. NULL gives the zero value.
+func (s *Subscription) Scan(column any) error {
+	switch text := column.(type) {
+	case nil:
+		return s.UnmarshalJSON([]byte("null"))
+	case []byte:
+		return s.UnmarshalJSON(text)
+	case string:
+		return s.UnmarshalJSON([]byte(text))
+	}
+	return fmt.Errorf("webpush: subscription: column of type %T, want text, bytes or JSON", column)
 }
 
 // UnmarshalJSON is [ParseSubscription] without options; null gives the zero value.

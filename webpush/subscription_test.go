@@ -89,7 +89,7 @@ func TestParseSubscriptionRefuses(t *testing.T) {
 		want string
 	}{
 		"not JSON":           {[]byte(`SECRETSECRET`), "not JSON"},
-		"a string":           {[]byte(`"SECRETSECRET"`), "not a"},
+		"a string":           {[]byte(`"SECRETSECRET"`), "not JSON"},
 		"endpoint a number":  {[]byte(`{"endpoint":12345}`), "endpoint: not a string"},
 		"no endpoint":        {[]byte(`{"keys":{}}`), "endpoint: missing"},
 		"too long":           {bytes.Repeat([]byte(" "), 17<<10), "at most"},
@@ -122,10 +122,8 @@ func TestParseSubscriptionRefuses(t *testing.T) {
 		"p256dh hybrid":      {subscriptionText(good, encodeBase64(hybrid), testAuth), "uncompressed"},
 		"no auth":            {subscriptionText(good, testP256dh, ""), "keys.auth: missing"},
 		"auth long":          {subscriptionText(good, testP256dh, testAuth+"AAAA"), "keys.auth: 19 bytes, want 16"},
-		"auth badly padded":  {subscriptionText(good, testP256dh, testAuth+"="), "keys.auth: base64 is padded wrongly"},
-		"auth three padding": {subscriptionText(good, testP256dh, testAuth+"==="), "padded wrongly"},
-		"auth stray bits":    {subscriptionText(good, testP256dh, testAuth[:21]+"h"), "keys.auth: not base64"},
-		"auth line break":    {subscriptionText(good, testP256dh, testAuth[:10]+"\n"+testAuth[10:]), "line break"},
+		"auth padded inside": {subscriptionText(good, testP256dh, testAuth[:10]+"="+testAuth[10:]), "keys.auth: not base64"},
+		"nested twice":       {[]byte(`{"subscription":{"subscription":` + string(subscriptionText(good, testP256dh, testAuth)) + `}}`), "endpoint: missing"},
 	} {
 		sub, err := ParseSubscription(c.text)
 		switch {

@@ -71,6 +71,9 @@ func newVAPIDKeys(private *ecdsa.PrivateKey) (*VAPIDKeys, error) {
 // the public key as 65 bytes, each in any base64 alphabet. The public key may be "", in which case
 // it is computed; if it is given it must belong to the private key. Errors do not quote the keys.
 func ParseVAPIDKeys(private, public string) (*VAPIDKeys, error) {
+	if short, err := decodeBase64(private); err == nil && (len(short) == 30 || len(short) == 31) {
+		private = encodeBase64(append(make([]byte, 32-len(short)), short...)) // some tools leave out leading zeros
+	}
 	scalar, err := decodeKey("private key", private, 32)
 	if err != nil {
 		return nil, fmt.Errorf("webpush: VAPID key: %w", err)

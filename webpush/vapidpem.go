@@ -13,8 +13,9 @@ import (
 
 // ParseVAPIDFile reads a key pair as tools keep it in files: PEM with one private key as PKCS #8
 // ("PRIVATE KEY") or SEC 1 ("EC PRIVATE KEY", as openssl ecparam writes it), and optionally the
-// public key as SPKI ("PUBLIC KEY"); PKCS #8 or SEC 1 as DER, or that in base64; or a JWK (RFC
-// 7517). A public key must belong to the private key. Errors do not quote the data. See also
+// public key as SPKI ("PUBLIC KEY"); PKCS #8 or SEC 1 as DER, or that in base64; a JWK (RFC 7517);
+// what `web-push generate-vapid-keys --json` writes; or the private key as base64 of its 32 bytes.
+// A public key must belong to the private key. Errors do not quote the data. See also
 // [ParseVAPIDKeys].
 func ParseVAPIDFile(data []byte) (*VAPIDKeys, error) {
 	var keys *VAPIDKeys
@@ -26,6 +27,9 @@ func ParseVAPIDFile(data []byte) (*VAPIDKeys, error) {
 	case bytes.HasPrefix(text, []byte("{")):
 		form = "JWK"
 		keys, err = parseVAPIDJWK(text)
+	case err64 == nil && len(der) >= 30 && len(der) <= 32:
+		form = "raw"
+		keys, err = ParseVAPIDKeys(string(text), "")
 	case bytes.HasPrefix(data, []byte{0x30}): // an ASN.1 sequence
 		form = "DER"
 		keys, err = parseVAPIDDER(data)
@@ -42,9 +46,12 @@ func ParseVAPIDFile(data []byte) (*VAPIDKeys, error) {
 }
 
 func parseVAPIDJWK(text []byte) (*VAPIDKeys, error) {
-	var jwk struct{ Kty, Crv, X, Y, D string }
+	var jwk struct{ Kty, Crv, X, Y, D, PublicKey, PrivateKey string }
 	if json.Unmarshal(text, &jwk) != nil {
 		return nil, errors.New("not JSON")
+	}
+	if jwk.PrivateKey != "" {
+		return ParseVAPIDKeys(jwk.PrivateKey, jwk.PublicKey)
 	}
 	if jwk.Kty != "EC" || jwk.Crv != "P-256" || jwk.D == "" {
 		return nil, errors.New("not a private key on P-256 (RFC 7518 section 6.2)")

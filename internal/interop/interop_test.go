@@ -18,9 +18,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +88,10 @@ func npm(t *testing.T, script string) string {
 	return dir
 }
 
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // A sealed is a message of ours and what opens it.
 type sealed struct {
 	name    string
@@ -92,8 +99,8 @@ type sealed struct {
 	input   []byte // a line for decrypt.js and decrypt.py
 }
 
-// sealEverything seals messages of every mode, length and padding; the modes
-// that keep something seal each twice, so that what is kept is used.
+// sealEverything seals messages of every mode, length and padding, each
+// twice in one broadcast, so that what is kept is used.
 func sealEverything(t *testing.T) []sealed {
 	t.Helper()
 	r, err := receiver.Generate()
@@ -108,25 +115,39 @@ func sealEverything(t *testing.T) []sealed {
 	if err != nil {
 		t.Fatal(err)
 	}
+	keys, err := webpush.GenerateVAPIDKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := webpush.NewKeyRing(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var all []sealed
 	for _, mode := range []webpush.Reuse{
-		webpush.Strict(), webpush.KeyPerBroadcast(), webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10),
+		webpush.Reuse{}, webpush.KeyPerBroadcast(), webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10),
 	} {
-		sealer, err := webpush.NewSealer(mode)
+		var bodies [][]byte
+		client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com", Reuse: mode, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			body, err := io.ReadAll(r.Body)
+			bodies = append(bodies, body)
+			return &http.Response{StatusCode: http.StatusCreated, Body: http.NoBody}, err
+		})})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer sealer.Close()
-		inBroadcast := sealer.ForBroadcast()
-		for padding, p := range map[string]webpush.Padding{"none": webpush.PadNone(), "128": webpush.PadToBlock(128), "4096": webpush.PadToBlock(3994)} {
+		defer client.Close()
+		for padding, p := range map[string]webpush.Padding{"none": {}, "128": webpush.PadToBlock(128), "4096": webpush.PadToBlock(3994)} {
 			for _, length := range []int{0, 1, 365, webpush.MaxMessageBytes} {
-				for again := range 2 {
-					message := make([]byte, length)
-					rand.Read(message)
-					body, err := inBroadcast.AppendEncrypt(nil, message, sub, p)
-					if err != nil {
-						t.Fatal(err)
+				message := make([]byte, length)
+				rand.Read(message)
+				bodies = nil
+				for _, result := range client.Broadcast(t.Context(), slices.Values([]webpush.Subscription{sub, sub}), message, webpush.Options{Padding: p}) {
+					if result.Err != nil {
+						t.Fatal(result.Err)
 					}
+				}
+				for again, body := range bodies {
 					line, err := json.Marshal(map[string]string{
 						"private": b64.EncodeToString(r.PrivateKey()), "auth": b64.EncodeToString(r.Auth()), "body": b64.EncodeToString(body),
 					})

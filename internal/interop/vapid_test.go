@@ -103,15 +103,16 @@ func TestTokenByAnotherLibrary(t *testing.T) {
 	subjects := []string{"mailto:ops@example.com", "https://example.com/contact?a=1&b=\"2\"", "mailto:o'brien+ü@example.com"}
 	for i := range 300 { // so that an r or an s is short
 		subject := subjects[i%len(subjects)]
-		signer, err := webpush.NewSigner(ring, subject)
+		client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: subject})
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := time.Now().Truncate(time.Second)
-		header, err := signer.Authorization(sub)
+		_, fields, err := client.AppendMessage(nil, nil, sub, webpush.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		header := fields.Authorization
 		token, ok := strings.CutPrefix(header, "vapid t=")
 		token, key, _ := strings.Cut(token, ", k=")
 		if !ok || key != keys.PublicKey() {

@@ -19,7 +19,7 @@ func OpenStrict(seed uint64) (seal, open func([]byte) ([]byte, error), err error
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := newClient(w, webpush.Config{Reuse: webpush.Strict()})
+	c, err := newClient(w, webpush.Config{Reuse: webpush.Reuse{}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,6 +3,7 @@ package seal
 import (
 	"crypto/ecdh"
 	"crypto/rand"
+	"net/http"
 
 	"postage/lab"
 	"postage/webpush"
@@ -18,7 +19,7 @@ func pageCase() lab.Case {
 		// lives. VAPIDCaching has the same settings, there as here.
 		pageRow("DefaultConfig", shared, perOrigin, perOrigin),
 		pageRow("VAPIDCaching", shared, perOrigin, perOrigin),
-		pageRow("NoCaching", webpush.Strict(), perMessage, perMessage),
+		pageRow("NoCaching", webpush.Reuse{}, perMessage, perMessage),
 		pageRow("LocalSecretCaching", session, perSubscription, perMessage),
 		pageRow("VapidAndLocalSecretCaching", session, perSubscription, perOrigin),
 		// On the page both look for a secret, do not find it, and compute it with the key pair that
@@ -51,7 +52,7 @@ func pageRow(name string, reuse webpush.Reuse, key, token freshness) *contender 
 				return m, err
 			}
 			make := m.make
-			m.make = func(i int) (product, error) { // tokens are not kept: a new signer signs each message
+			m.make = func(i int) (product, error) { // tokens are not kept: a new client signs each message
 				p, err := make(i)
 				if err != nil {
 					return p, err
@@ -70,11 +71,13 @@ func newToken(w *workload, i int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	signer, err := webpush.NewSigner(ring, contact)
+	c, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: contact, Transport: http.DefaultTransport})
 	if err != nil {
 		return "", err
 	}
-	return signer.Authorization(w.recipients[i].sub)
+	defer c.Close()
+	_, header, err := c.AppendMessage(nil, nil, w.recipients[i].sub, webpush.Options{NoPayload: true})
+	return header.Authorization, err
 }
 
 // keyAndToken is the page's GetCachedKey: a key pair and a signed token, but no message.

@@ -27,7 +27,7 @@ func parallelCase() lab.Case {
 		Value:    record.ValueWall, // CPU time is the same, however it is divided
 	}
 	for _, procs := range []int{1, 2} {
-		c.Contenders = append(c.Contenders, spreadRow(webpush.Strict(), "strict", 7, procs, false))
+		c.Contenders = append(c.Contenders, spreadRow(webpush.Reuse{}, "strict", 7, procs, false))
 	}
 	return c
 }

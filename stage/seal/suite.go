@@ -34,7 +34,7 @@ func contenders() []*contender {
 	}
 	return append(list,
 		webpushGoParsing(), libraryParsing(modes[0]), libraryParsing(modes[2]),
-		throughBroadcast("strict", webpush.Strict(), perMessage, "floor=composed/mode=strict"),
+		throughBroadcast("strict", webpush.Reuse{}, perMessage, "floor=composed/mode=strict"),
 		throughBroadcast("broadcast", webpush.KeyPerBroadcast(), perBroadcast, "floor=composed/mode=shared"),
 		throughBroadcast("session", modes[2].reuse, perSubscription, "floor=composed/mode=session"))
 }

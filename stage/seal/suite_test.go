@@ -81,7 +81,7 @@ func TestProofFails(t *testing.T) {
 			c.key = perSubscription
 		}, want: "one ECDH key is used twice"},
 		{what: "a token signed each time, and said to be kept", change: func(c *contender) {
-			*c = *pageRow("x", webpush.Strict(), perMessage, perMessage)
+			*c = *pageRow("x", webpush.Reuse{}, perMessage, perMessage)
 			c.token = perOrigin
 		}, want: "VAPID token of message"},
 		{what: "a token kept, and said to be fresh", change: func(c *contender) { c.token = perMessage }, want: "one VAPID token is used twice"},
@@ -119,7 +119,7 @@ func TestProofFails(t *testing.T) {
 // What is timed is what is proven: floors, pages without a message, and work of several goroutines.
 func TestProofIsOfTheTimedLoop(t *testing.T) {
 	ctx := context.Background()
-	s, err := openSpread(7, webpush.Strict(), 7, 1, false)
+	s, err := openSpread(7, webpush.Reuse{}, 7, 1, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ type mode struct {
 }
 
 var modes = []mode{
-	{"strict", webpush.Strict(), perMessage, "floor=composed/mode=strict"},
+	{"strict", webpush.Reuse{}, perMessage, "floor=composed/mode=strict"},
 	{"shared", webpush.SharedKey(reuseTTL), perOrigin, "floor=composed/mode=shared"},
 	{"session", webpush.SessionKeys(reuseTTL, 10_000), perSubscription, "floor=composed/mode=session"},
 }

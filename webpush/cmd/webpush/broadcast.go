@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -10,20 +9,25 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"postage/webpush"
 )
 
-const broadcastHelp = `usage: webpush broadcast [flags] SUBSCRIPTIONS.ndjson
+const broadcastHelp = `usage: webpush broadcast [flags] SUBSCRIPTIONS
 
-Sends the message in a file to every subscription in another: one a line, the JSON that
-PushSubscription.toJSON() gives. Each push service gets as much as it takes; one that throttles,
+Sends the message in a file to every subscription in another, or on standard input (-): a line or an
+element of a JSON array each, the JSON that PushSubscription.toJSON() gives, or that as the member
+subscription; or CSV, with a column of that JSON or with endpoint, p256dh and auth. Each push service gets as much as it takes; one that throttles,
 fails or does not answer does not delay the others.
 
-The outcome of each line goes to a results file, as it happens. A broadcast that was stopped or
+The outcome of each line goes to a results file, as it happens, and the endpoints of subscriptions
+that have ended are appended to SUBSCRIPTIONS.gone.txt: delete those. A broadcast that was stopped or
 killed continues with -resume: what was taken is not sent again; what was throttled, deferred or not
-answered is. Only requests under way when it was killed are made twice.
+answered is. A service that refuses everybody is paused, and its answers are not final: the mistake
+may be yours or its own. On SIGINT or SIGTERM no request starts any more, and those under way are finished; a
+second signal kills. Only requests under way when it was killed are made twice.
 
   webpush broadcast -subject mailto:you@example.com -message news.json subs.ndjson
   webpush broadcast -subject mailto:you@example.com -message news.json -resume subs.ndjson
@@ -42,7 +46,8 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	resume := f.Bool("resume", false, "continue with the existing results file")
 	f.Float64Var(&limits.Rate, "rate", 0, "at most so many requests a second to each push service, 0 for as many as it takes")
 	f.IntVar(&limits.Concurrency, "concurrency", 0, "at most so many requests under way to each push service (default 64)")
-	f.DurationVar(&limits.Patience, "patience", 5*time.Minute, "how long to wait for a push service that takes nothing")
+	f.DurationVar(&limits.Patience, "patience", 5*time.Minute, "how long to wait for a push service that takes nothing, whatever it asks for")
+	f.IntVar(&limits.Gone, "gone-limit", 0, "pause a push service that calls so many subscriptions in a row gone, and believe none of it; -1 believes all (default 20)")
 	padding := f.String("padding", "none", "none, or fit: hide the length, in as much as every service takes")
 	reuse := f.String("reuse", "strict", "strict, or broadcast: one key pair for all, faster (docs/webpush.md)")
 	others, err := parse(f, args, 1)
@@ -50,7 +55,7 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	case err != nil:
 		return err
 	case len(others) == 0:
-		return hinted{errors.New("no file of subscriptions"), "webpush broadcast -subject ADDRESS -message FILE SUBSCRIPTIONS.ndjson"}
+		return hinted{errors.New("no file of subscriptions"), "webpush broadcast -subject ADDRESS -message FILE SUBSCRIPTIONS"}
 	case *message == "":
 		return hinted{errors.New("-message is missing"), "it is the file of the message"}
 	}
@@ -60,6 +65,9 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	}
 	limits.Backlog = 250_000
 	cfg, options := webpush.Config{Limits: limits}, flags.options()
+	cfg.OnSuspect = func(_ context.Context, err *webpush.SendError) {
+		p.say("%s", strings.TrimPrefix(err.Error(), "webpush: "))
+	}
 	switch *padding {
 	case "none":
 	case "fit":
@@ -74,6 +82,9 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	default:
 		return fmt.Errorf("-reuse %s: want strict or broadcast", *reuse)
 	}
+	if err := options.Check(); err != nil {
+		return err
+	}
 	client, err := p.client(flags, cfg)
 	if err != nil {
 		return err
@@ -84,7 +95,17 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 
 // broadcastTo sends to the subscriptions in a file that the results do not have yet.
 func (p program) broadcastTo(ctx context.Context, file string, client *webpush.Client, message []byte, options webpush.Options, results string, resume bool) error {
-	lines, err := countLines(file)
+	source := &subscriptionFile{name: file, warn: p.say}
+	if file == "-" {
+		var err error
+		file = "stdin"
+		source.name, err = p.spool()
+		defer os.Remove(source.name)
+		if err != nil {
+			return fmt.Errorf("subscriptions: standard input: %w", err)
+		}
+	}
+	lines, err := source.count()
 	if err != nil {
 		return err
 	}
@@ -98,19 +119,18 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 	}
 	defer journal.Close()
 
-	source := &subscriptionLines{file: file, warn: p.say}
 	progress := newProgress(p.stderr, lines, journal.Kept())
-	for sub, result := range client.BroadcastIndexed(ctx, journal.Rest(source.all(ctx)), message, options) {
-		if err := journal.Record(sub, result); err != nil {
-			return err
-		}
-		progress.add(sub.Origin(), result)
+	rest := client.BroadcastIndexed(ctx, journal.Rest(source.all(ctx)), message, options)
+	if err := p.collect(ctx, rest, journal, progress, file+".gone.txt"); err != nil {
+		return err
 	}
-	progress.erase()
 	if err := errors.Join(source.err, journal.Sync()); err != nil {
 		return err
 	}
 	progress.summary(p.stdout, results)
+	if repeated := int64(lines) - progress.earlier - progress.done; repeated > 0 && ctx.Err() == nil {
+		fmt.Fprintf(p.stdout, "%d lines repeat another\n", repeated)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("stopped; -resume continues")
@@ -123,63 +143,32 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 	return nil
 }
 
-// subscriptionLines reads a file of subscriptions, one a line.
-type subscriptionLines struct {
-	file string
-	warn func(format string, a ...any)
-	bad  int
-	err  error // why reading ended early
-}
-
-// shownBadLines is how many lines that hold no subscription are named.
-const shownBadLines = 10
-
-// all gives the subscription of each line; of one that holds none, the zero value,
-// so that a line's number is its place.
-func (s *subscriptionLines) all(ctx context.Context) iter.Seq[webpush.Subscription] {
-	return func(yield func(webpush.Subscription) bool) {
-		f, err := os.Open(s.file)
-		if err != nil {
-			s.err = fmt.Errorf("subscriptions: %w", err)
-			return
-		}
-		defer f.Close()
-		lines := subscriptionScanner(f)
-		for n := 1; ctx.Err() == nil && lines.Scan(); n++ {
-			sub, err := webpush.ParseSubscription(lines.Bytes())
-			if err != nil {
-				if s.bad++; s.bad <= shownBadLines {
-					s.warn("%s, line %d: %v", s.file, n, err)
-				}
-			}
-			if !yield(sub) {
-				return
+// collect records the results as they come.
+func (p program) collect(ctx context.Context, results iter.Seq2[webpush.Subscription, webpush.Result], journal *webpush.Journal, progress *progress, goneFile string) error {
+	defer progress.erase()
+	defer context.AfterFunc(ctx, func() { p.say("stopping: requests under way are finished; a second signal kills") })()
+	for sub, result := range results {
+		if result.Outcome() == webpush.Gone { // before the journal, so that a kill does not lose it
+			if err := appendLine(goneFile, sub.Endpoint()); err != nil {
+				return err
 			}
 		}
-		if err := lines.Err(); err != nil {
-			s.err = fmt.Errorf("subscriptions: %s: %w", s.file, err)
+		if err := journal.Record(sub, result); err != nil {
+			return err
 		}
+		if ctx.Err() != nil { // what is drawn stays, above what was said
+			progress.live, progress.drawn = false, 0
+		}
+		progress.add(sub.Origin(), result)
 	}
+	return nil
 }
 
-func subscriptionScanner(f *os.File) *bufio.Scanner {
-	lines := bufio.NewScanner(f)
-	lines.Buffer(make([]byte, 1<<16), 1<<20)
-	return lines
-}
-
-func countLines(file string) (n int, err error) {
-	f, err := os.Open(file)
+func appendLine(name, line string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return 0, fmt.Errorf("subscriptions: %w", err)
+		return err
 	}
-	defer f.Close()
-	lines := subscriptionScanner(f)
-	for lines.Scan() {
-		n++
-	}
-	if err := lines.Err(); err != nil {
-		return 0, fmt.Errorf("subscriptions: %s: %w", file, err)
-	}
-	return n, nil
+	_, err = fmt.Fprintln(f, line)
+	return errors.Join(err, f.Close())
 }

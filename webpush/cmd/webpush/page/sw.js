@@ -1,19 +1,25 @@
 'use strict';
 
-// The message is a declarative one. Browsers that know those show it without
-// running this; for the others, it is shown here.
+// Shows any message: a declarative one, where the browser did not show it without running this,
+// JSON with the same members at the top, or text.
 self.addEventListener('push', (event) => {
-  let notification = { title: 'A message', navigate: '/' };
+  let n = {};
   try {
-    notification = event.data.json().notification;
-  } catch { /* not JSON: something has to be shown all the same */ }
-  event.waitUntil(self.registration.showNotification(notification.title, {
-    body: notification.body,
-    data: { navigate: notification.navigate },
+    const message = event.data.json();
+    n = message?.notification ?? message;
+  } catch {
+    n = { body: event.data?.text() };
+  }
+  if (typeof n !== 'object') n = { body: String(n) };
+  event.waitUntil(self.registration.showNotification(n?.title ?? 'A message', {
+    ...n,
+    data: { navigate: n?.navigate ?? '/', data: n?.data },
   }));
 });
 
 self.addEventListener('notificationclick', (event) => {
   event.notification.close();
-  event.waitUntil(self.clients.openWindow(event.notification.data.navigate));
+  const { navigate, data } = event.notification.data;
+  const action = event.notification.actions?.find((a) => a.action === event.action);
+  event.waitUntil(self.clients.openWindow(action?.navigate ?? navigate ?? data?.url ?? '/'));
 });
