@@ -82,8 +82,8 @@ func arrayRecords(r io.Reader, take taker) error {
 	return err
 }
 
-// csvRecords numbers the lines; the first has the names. A row has a column of JSON, or columns whose
-// names end in endpoint, p256dh and auth.
+// csvRecords numbers the lines; the first has the names. A row has a column of JSON, or columns
+// whose names end in endpoint, p256dh and auth.
 func csvRecords(in io.Reader, take taker) error {
 	r := csv.NewReader(in)
 	r.FieldsPerRecord = -1
