@@ -146,5 +146,9 @@ func (p *plan) send(ctx context.Context, rows Source) (Result, error) {
 	if err != nil {
 		return Result{}, p.error(err)
 	}
-	return p.start().run(ctx, source)
+	result, err := p.start().run(ctx, rows.run(source))
+	if err == nil {
+		rows.taken.Store(false)
+	}
+	return result, err
 }

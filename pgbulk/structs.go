@@ -19,7 +19,7 @@ import (
 // unless their tags differ.
 func Structs[T any](rows iter.Seq[T]) Source {
 	of, err := structsOf(reflect.TypeFor[T]())
-	return Source{structs: of, open: func(columns []string) (iter.Seq2[[]any, error], error) {
+	source := newSource(func(columns []string) (iter.Seq2[[]any, error], error) {
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +37,9 @@ func Structs[T any](rows iter.Seq[T]) Source {
 				}
 			}
 		}, nil
-	}}
+	})
+	source.structs = of
+	return source
 }
 
 // valuesOf returns what gives a struct's values for columns, always in the same slice. Values of
