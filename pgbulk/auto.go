@@ -32,7 +32,7 @@ const fewRows = 30
 
 func (a *auto) begin(row []any) {
 	switch {
-	case leftOut(row) != nil:
+	case leftOut(row) != nil || len(a.omitted) > 0:
 		a.become(newBind(a.call), row)
 	case a.staged():
 		a.staging = true

@@ -266,7 +266,24 @@ func (b *bind) appendInsert(sql []byte, rows int) []byte {
 	if sorted {
 		sql = append(sql, b.asSorted()...)
 	}
-	return append(sql, b.tail...)
+	return append(sql, b.ending()...)
+}
+
+// ending is the statement after its rows: of a row that exists, an upsert does not set the columns
+// that were left out for being zero.
+func (b *bind) ending() string {
+	if b.op != opUpsert || b.out == nil || len(b.omitted) == 0 {
+		return b.tail
+	}
+	s := b.settings
+	s.Set = slices.DeleteFunc(slices.Clone(s.Set), func(c string) bool {
+		return b.out[slices.Index(b.table.Columns, c)] && slices.Contains(b.omitted, c)
+	})
+	tail := s.onConflict(&b.table)
+	if b.returned != nil {
+		tail += b.returned.clause
+	}
+	return tail
 }
 
 // sorted reports whether the statement is to be sorted: it has all of the call's rows.
