@@ -24,6 +24,8 @@ type call struct {
 	n         int   // rows so far
 	open      []int // columns that have had no value yet, so that their format may change
 	uncertain bool
+
+	triedAgain bool // rows, in the search for the one at fault
 }
 
 // strategy writes the rows of a call its way. Rows that came before it was chosen are in the chunk.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,10 @@ func (c *call) explain(ctx context.Context, e *Error) {
 		return
 	}
 	if e.Column = pgErr.ColumnName; pgErr.Code == generatedAlways {
-		e.Column = c.alwaysGenerated()
+		e.Column = c.alwaysGenerated(pgErr)
+	}
+	if ofNoRow(pgErr) { // though COPY's context has the row that it happened to be at
+		return
 	}
 	if c.LocateWithin > 0 {
 		var cancel context.CancelFunc
@@ -51,8 +55,10 @@ func (c *call) explain(ctx context.Context, e *Error) {
 		e.Unlocated = "LocateWithin, which has it searched for, is not set"
 	case ctx.Err() != nil:
 		e.Unlocated = fmt.Sprintf("the search for it took more than %v", c.LocateWithin)
-	default:
+	case c.triedAgain:
 		e.Unlocated = "the rows were not refused when they were tried again"
+	default:
+		e.Unlocated = "the rows could not be tried again"
 	}
 }
 
@@ -167,6 +173,7 @@ func (c *call) halve(ctx context.Context, code string, n int, try func(ctx conte
 			return from, to
 		}
 		err := try(ctx, from, middle)
+		c.triedAgain = true
 		if err != nil && (!hasCode(err, code) || c.pc.IsClosed()) {
 			return from, to
 		}
@@ -183,7 +190,9 @@ func (c *call) halve(ctx context.Context, code string, n int, try func(ctx conte
 			from = middle
 		}
 	}
-	if err := try(ctx, from, to); !hasCode(err, code) {
+	err := try(ctx, from, to)
+	c.triedAgain = true
+	if !hasCode(err, code) {
 		return 0, n // not so this time
 	}
 	return from, to
@@ -203,11 +212,12 @@ const (
 	generatedAlways      = "428C9"
 )
 
-// alwaysGenerated is the first of our columns that is GENERATED ALWAYS: the server's error names it
-// only in words.
-func (c *call) alwaysGenerated() string {
+// alwaysGenerated is the column that is GENERATED ALWAYS and that the server's error is about: it
+// names it only in words.
+func (c *call) alwaysGenerated(e *pgconn.PgError) string {
 	for i, a := range c.layout.attributes {
-		if a.always {
+		named := regexp.MustCompile(`["«»„“]\s?` + regexp.QuoteMeta(c.columns[i].name) + `\s?["»“”]`)
+		if a.always && named.MatchString(e.Message) {
 			return c.columns[i].name
 		}
 	}
@@ -220,6 +230,13 @@ func (c *call) alwaysGenerated() string {
 // (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 func aboutRow(e *pgconn.PgError) bool {
 	return len(e.Code) == 5 && slices.Contains([]string{"21", "22", "23", "44", "P0"}, e.Code[:2])
+}
+
+// ofNoRow reports whether an error is never about a row: SQLSTATE classes invalid transaction state,
+// transaction rollback, insufficient resources, object not in prerequisite state, operator
+// intervention and system error.
+func ofNoRow(e *pgconn.PgError) bool {
+	return len(e.Code) == 5 && slices.Contains([]string{"25", "40", "53", "55", "57", "58"}, e.Code[:2])
 }
 
 func hasCode(err error, code string) bool {

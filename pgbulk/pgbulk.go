@@ -56,6 +56,9 @@ func Delete(ctx context.Context, db DB, t Table, rows Source, o DeleteOptions) (
 }
 
 func write(ctx context.Context, db DB, t Table, rows Source, o Options) (result Result, err error) {
+	if rows.err != nil {
+		return Result{}, newError(string(o.settings().op), t.Name.Sanitize(), rows.err)
+	}
 	p, err := newPlan(ctx, db, t, rows.structs, o)
 	if err != nil {
 		return Result{}, err

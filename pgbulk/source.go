@@ -19,6 +19,7 @@ import (
 // is an error after a failed call.
 type Source struct {
 	structs *structs // what they are, if they are structs
+	err     error    // why they cannot be
 	open    func(columns []string) (iter.Seq2[[]any, error], error)
 	once    bool         // it never begins again
 	taken   *atomic.Bool // it has given rows to a call that has not succeeded

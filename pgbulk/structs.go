@@ -23,9 +23,6 @@ import (
 func Structs[T any](rows iter.Seq[T]) Source {
 	of, err := structsOf(reflect.TypeFor[T]())
 	source := newSource(func(columns []string) (iter.Seq2[[]any, error], error) {
-		if err != nil {
-			return nil, err
-		}
 		values, err := valuesOf[T](of, columns)
 		if err != nil {
 			return nil, err
@@ -41,7 +38,7 @@ func Structs[T any](rows iter.Seq[T]) Source {
 			}
 		}, nil
 	})
-	source.structs = of
+	source.structs, source.err = of, err
 	return source
 }
 
