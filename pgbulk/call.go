@@ -110,6 +110,14 @@ func (c *call) take(ctx context.Context, row []any) error {
 	case len(c.open) > 0 && c.settle(row):
 		c.way.late()
 	}
+	for i, v := range row {
+		if raw, ok := v.(rawValue); ok {
+			var err error
+			if row[i], err = raw.valueFor(&c.columns[i]); err != nil {
+				return &rowError{c.n, c.columns[i].name, err}
+			}
+		}
+	}
 	if err := c.way.row(ctx, row); err != nil {
 		return err
 	}
@@ -129,6 +137,12 @@ func (c *call) settle(row []any) (text bool) {
 		col, v := &c.columns[i], row[i]
 		if v == nil || isDefault(v) {
 			open = append(open, i)
+			continue
+		}
+		if raw, ok := v.(rawValue); ok {
+			if raw.format == textFormat && !col.takesText() && col.format == binaryFormat {
+				col.format, col.shape, text = textFormat, shapeOther, true
+			}
 			continue
 		}
 		if _, plain := col.shape.plain(v); plain || col.codecFormat() != binaryFormat {

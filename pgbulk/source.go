@@ -73,14 +73,15 @@ func Values(rows iter.Seq[[]any]) Source {
 func Slice(rows [][]any) Source { return Values(slices.Values(rows)) }
 
 // From are rows as pgx's CopyFrom takes them, such as a pgx.Rows of another connection, or
-// pgx.CopyFromFunc's.
+// pgx.CopyFromFunc's. A value of a pgx.Rows goes to a column of its own type as the server sent it,
+// without being decoded.
 func From(rows pgx.CopyFromSource) Source {
 	if rows == nil {
 		return Fallible(nil)
 	}
 	source := Fallible(func(yield func([]any, error) bool) {
 		for rows.Next() {
-			if values, err := rows.Values(); !yield(values, err) || err != nil {
+			if values, err := valuesOfRow(rows); !yield(values, err) || err != nil {
 				return
 			}
 		}

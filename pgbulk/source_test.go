@@ -124,3 +124,31 @@ func TestSourceSpent(t *testing.T) {
 		spent(s, "an iterator", func() pgbulk.Source { return pgbulk.Values(seq(n, func(i int) []any { return []any{i, "x"} })) }, true)
 	}
 }
+
+// TestFromKeepsValues copies values that decoding would change from one table to another like it.
+func TestFromKeepsValues(t *testing.T) {
+	conn, other := connect(t), connect(t)
+	columns := []string{"id", "j", "b", "n", "a", "x", "v", "at"}
+	definition := "id int primary key, j json, b jsonb, n numeric, a int[], x bytea, v varchar(20), at timestamptz"
+	from := newTable(t, conn, definition)
+	must(t, conn, "insert into "+from.Sanitize()+` values
+		(1, '"5"', '"5"', 1.500, '[3:4]={1,2}', '\x0001', '', 'infinity'),
+		(2, 'null', 'null', 'NaN', '{{1,2},{3,4}}', '', 'words', '2020-02-02 20:20:20.202020+00'),
+		(3, '{"a": 1, "a" : 2}', '12345678901234567890123', 12345678901234567890123456789.10, '{}', null, null, '-infinity'),
+		(4, null, null, null, null, null, null, null)`)
+	for _, s := range strategies {
+		for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
+			to := pgbulk.Table{Name: newTable(t, conn, definition), Columns: columns, Key: []string{"id"}}
+			rows, err := other.Query(t.Context(), "select * from "+from.Sanitize()+" order by id", mode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := pgbulk.Upsert(t.Context(), conn, to, pgbulk.From(rows), pgbulk.UpsertOptions{Strategy: s}); err != nil {
+				t.Fatalf("%s, %v: %v", name(s), mode, err)
+			}
+			if got, want := content(t, conn, to.Name, "id"), content(t, conn, from, "id"); got != want {
+				t.Errorf("%s, %v: table %s, want %s", name(s), mode, got, want)
+			}
+		}
+	}
+}
