@@ -57,9 +57,9 @@ func (p *plan) start() *call {
 	case Unnest:
 		c.way = newUnnest(c)
 	case Copy:
-		c.way = &copying{call: c}
+		c.way = &copying{session: c}
 	default:
-		c.way = &auto{call: c}
+		c.way = &auto{session: c}
 	}
 	// A source that uses the connection is told that it is busy, before anything gets between our
 	// messages.
