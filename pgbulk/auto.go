@@ -9,7 +9,7 @@ import (
 // auto keeps the first rows in the chunk until it knows which strategy is best for them, and then
 // leaves them to that one. All that is chosen is chosen here.
 type auto struct {
-	*call
+	session *call
 	staging bool     // Copy would need a temporary table
 	stages  bool     // and may make one
 	arrays  []uint32 // for Unnest; nil if it cannot be
@@ -32,70 +32,70 @@ const fewRows = 30
 
 func (a *auto) begin(row []any) {
 	switch {
-	case leftOut(row) != nil:
-		a.become(newBind(a.call), row)
-	case a.staged():
+	case leftOut(row) != nil || len(a.session.omitted) > 0:
+		a.become(newBind(a.session), row)
+	case a.session.staged():
 		a.staging = true
-		if !a.binary() {
-			a.become(newBind(a.call), row)
+		if !a.session.binary() {
+			a.become(newBind(a.session), row)
 			return
 		}
-		a.arrays = arrayTypes(a.m, a.columns)
-		a.stages = a.layout.mayStage && !a.plainInsert()
+		a.arrays = arrayTypes(a.session.m, a.session.columns)
+		a.stages = a.session.layout.mayStage && !a.session.plainInsert()
 	}
 }
 
 // become has another strategy go on from row, which is not yet taken.
 func (a *auto) become(s strategy, row []any) {
-	a.way = s
+	a.session.way = s
 	s.begin(row)
 }
 
 func (a *auto) late() {
-	a.become(newBind(a.call), nil)
+	a.become(newBind(a.session), nil)
 }
 
 func (a *auto) row(ctx context.Context, row []any) error {
 	if leftOut(row) != nil {
-		a.become(newBind(a.call), row)
-		return a.way.row(ctx, row)
+		a.become(newBind(a.session), row)
+		return a.session.way.row(ctx, row)
 	}
-	size, referred := a.size(row)
-	full := a.full(size)
+	size, referred := a.session.size(row)
+	full := a.session.full(size)
 	if full {
-		if err := a.settleTriggers(ctx); err != nil {
+		if err := a.session.settleTriggers(ctx); err != nil {
 			return err
 		}
 	}
 	switch {
-	case !a.staging && (full || a.chunk.rows() >= fewRows-1 || a.chunk.size()+size > bufferSize):
-		a.become(&copying{call: a.call, chosen: true}, row)
-	case full && a.stages && (a.keyed.unknown || a.keyed.inexact || a.keyOrder() || !a.large(size)):
-		a.become(&copying{call: a.call, chosen: true}, row)
+	case !a.staging && (full || a.session.chunk.rows() >= fewRows-1 || a.session.chunk.size()+size > bufferSize):
+		a.become(&copying{session: a.session, chosen: true}, row)
+	case full && a.stages && (a.session.keyed.unknown || a.session.keyed.inexact || a.session.keyOrder() || !a.session.large(size)):
+		a.become(&copying{session: a.session, chosen: true}, row)
 	case full:
 		a.statements(row)
 	default:
-		a.chunk.grow(size-referred, a.chunkBytes)
-		if err := a.add(&a.chunk, row, false); err != nil {
+		a.session.chunk.grow(size-referred, a.session.chunkBytes)
+		if err := a.session.add(&a.session.chunk, row, false); err != nil {
 			return err
 		}
-		a.watch(nil)
+		a.session.watch(nil)
 		return nil
 	}
-	return a.way.row(ctx, row)
+	return a.session.way.row(ctx, row)
 }
 
 func (a *auto) end(ctx context.Context) error {
 	a.statements(nil)
-	return a.way.end(ctx)
+	return a.session.way.end(ctx)
 }
 
 // statements chooses Bind or Unnest.
 func (a *auto) statements(row []any) {
-	if a.arrays != nil && a.chunk.rows() >= fewRows && !a.large(0) {
-		a.become(newUnnest(a.call), row)
+	if a.arrays != nil && a.session.chunk.rows() >= fewRows && !a.session.large(0) {
+		a.become(newUnnest(a.session), row)
 	} else {
-		a.become(newBind(a.call), row)
+		a.become(newBind(a.session), row)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // bind sends a statement with parameters for each chunk of rows, all pipelined under one Sync.
 type bind struct {
-	*call
+	session   *call
 	write     func() // the chunk as a statement
 	parsed    int    // rows of the statement that was parsed last, or unnested
 	sent      []int  // first rows of the statements
@@ -23,7 +23,7 @@ type bind struct {
 }
 
 func newBind(c *call) *bind {
-	b := &bind{call: c}
+	b := &bind{session: c}
 	b.write = b.values
 	return b
 }
@@ -33,10 +33,10 @@ func (*bind) begin([]any)    {}
 func (b *bind) late()        { b.parsed = 0 }
 
 func (b *bind) affected() int64 {
-	if b.stream == nil {
+	if b.session.stream == nil {
 		return 0
 	}
-	return b.stream.affected
+	return b.session.stream.affected
 }
 
 func (b *bind) row(ctx context.Context, row []any) error {
@@ -45,25 +45,25 @@ func (b *bind) row(ctx context.Context, row []any) error {
 			return err
 		}
 	}
-	size, referred := b.size(row)
-	if b.full(size) {
-		if err := b.settleTriggers(ctx); err != nil {
+	size, referred := b.session.size(row)
+	if b.session.full(size) {
+		if err := b.session.settleTriggers(ctx); err != nil {
 			return err
 		}
 		if err := b.send(ctx); err != nil {
 			return err
 		}
-		b.chunk.reset(b.n)
+		b.session.chunk.reset(b.session.n)
 	}
 	// A large row is a statement of its own, for which not even its bytes are copied.
-	large := size > b.chunkBytes
+	large := size > b.session.chunkBytes
 	if !large {
-		b.chunk.grow(size-referred, b.chunkBytes)
+		b.session.chunk.grow(size-referred, b.session.chunkBytes)
 	}
-	if err := b.add(&b.chunk, row, large); err != nil {
+	if err := b.session.add(&b.session.chunk, row, large); err != nil {
 		return err
 	}
-	if b.watch(b.out) {
+	if b.session.watch(b.out) {
 		return b.sendTwice(ctx)
 	}
 	if !large {
@@ -72,61 +72,61 @@ func (b *bind) row(ctx context.Context, row []any) error {
 	if err := b.send(ctx); err != nil {
 		return err
 	}
-	b.stream.flush() // while the row is ours
-	b.chunk.reset(b.n + 1)
+	b.session.stream.flush() // while the row is ours
+	b.session.chunk.reset(b.session.n + 1)
 	return nil
 }
 
 // leaveOut keeps to one chunk only rows that leave the same columns to their DEFAULT.
 func (b *bind) leaveOut(ctx context.Context, out []bool) error {
-	if b.op.byKey() {
-		return &rowError{b.n, b.columns[slices.Index(out, true)].name, errDefault}
+	if b.session.op.byKey() {
+		return &rowError{b.session.n, b.session.columns[slices.Index(out, true)].name, errDefault}
 	}
-	if b.chunk.rows() > 0 {
-		if err := b.settleTriggers(ctx); err != nil {
+	if b.session.chunk.rows() > 0 {
+		if err := b.session.settleTriggers(ctx); err != nil {
 			return err
 		}
 		if err := b.send(ctx); err != nil {
 			return err
 		}
-		b.chunk.reset(b.n)
+		b.session.chunk.reset(b.session.n)
 	}
 	b.mixed = b.mixed || len(b.sent) > 0
-	b.out, b.parsed, b.omits = out, 0, out != nil
+	b.out, b.parsed, b.session.omits = out, 0, out != nil
 	return nil
 }
 
 // send sends the chunk, if it has rows.
 func (b *bind) send(ctx context.Context) error {
-	if b.chunk.rows() == 0 {
+	if b.session.chunk.rows() == 0 {
 		return nil
 	}
-	if b.keyOrder() && !b.single && !b.keyed.repeated {
+	if b.session.keyOrder() && !b.single && !b.session.keyed.repeated {
 		return errKeyOrder
 	}
-	if size := b.chunk.size() + bindOverhead + 4*len(b.columns); size > maxValue {
-		return &rowError{row: b.chunk.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
+	if size := b.session.chunk.size() + bindOverhead + 4*len(b.session.columns); size > maxValue {
+		return &rowError{row: b.session.chunk.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
 	}
-	if b.stream == nil {
+	if b.session.stream == nil {
 		b.start(ctx)
 	}
-	if !b.stopped() {
+	if !b.session.stopped() {
 		b.write()
-		b.sent = append(b.sent, b.chunk.first)
+		b.sent = append(b.sent, b.session.chunk.first)
 	}
 	return nil
 }
 
 // sendTwice sends the chunk's last row alone, as two rows with the same key.
 func (b *bind) sendTwice(ctx context.Context) error {
-	if b.chunk.size() > maxValue/4 {
-		return &rowError{row: b.n, err: errAgain} // the server could not be asked
+	if b.session.chunk.size() > maxValue/4 {
+		return &rowError{row: b.session.n, err: errAgain} // the server could not be asked
 	}
-	again := b.chunk.appendRow(nil, b.chunk.rows()-1)
-	b.chunk.reset(b.n)
+	again := b.session.chunk.appendRow(nil, b.session.chunk.rows()-1)
+	b.session.chunk.reset(b.session.n)
 	for range 2 {
-		b.chunk.data = append(b.chunk.data, again...)
-		b.chunk.ends = append(b.chunk.ends, rowEnd{data: len(b.chunk.data)})
+		b.session.chunk.data = append(b.session.chunk.data, again...)
+		b.session.chunk.ends = append(b.session.chunk.ends, rowEnd{data: len(b.session.chunk.data)})
 	}
 	if err := b.send(ctx); err != nil {
 		return err
@@ -140,56 +140,58 @@ const savepoint = "pgbulk"
 
 // saves reports whether the rows go after a savepoint in the caller's transaction: the search for a
 // row at fault begins there. If there is but one row there is no search.
-func (b *bind) saves() bool { return b.inTx && b.LocateWithin > 0 && !(b.single && b.n == 1) }
+func (b *bind) saves() bool {
+	return b.session.inTx && b.session.LocateWithin > 0 && !(b.single && b.session.n == 1)
+}
 
 // start begins the exchange. Several statements under one Sync are one transaction too, but not to
 // every pooler.
 func (b *bind) start(ctx context.Context) {
-	b.openStream(ctx)
-	b.begun = !b.inTx && (b.returned != nil || !b.single)
+	b.session.openStream(ctx)
+	b.begun = !b.session.inTx && (b.session.returned != nil || !b.single)
 	switch {
 	case b.saves():
-		b.stream.command("savepoint " + savepoint)
+		b.session.stream.command("savepoint " + savepoint)
 	case b.begun:
-		b.stream.command("begin")
+		b.session.stream.command("begin")
 	}
 }
 
 func (b *bind) end(ctx context.Context) error {
-	if b.stream == nil && b.chunk.rows() == 0 {
+	if b.session.stream == nil && b.session.chunk.rows() == 0 {
 		return nil
 	}
-	b.single = b.stream == nil && b.out == nil
+	b.single = b.session.stream == nil && b.out == nil
 	if err := b.send(ctx); err != nil {
 		return err
 	}
-	if b.stopped() { // perhaps before the last statement
-		b.stream.giveUp(nil)
+	if b.session.stopped() { // perhaps before the last statement
+		b.session.stream.giveUp(nil)
 		return nil
 	}
 	switch {
 	case b.saves():
-		b.stream.command("release savepoint " + savepoint)
-	case b.begun && b.returned == nil:
-		b.stream.command("commit")
+		b.session.stream.command("release savepoint " + savepoint)
+	case b.begun && b.session.returned == nil:
+		b.session.stream.command("commit")
 	}
-	b.stream.sync()
+	b.session.stream.sync()
 	return nil
 }
 
 // values writes the chunk as an INSERT with VALUES, or the like. The statement is parsed again only
 // if its number of rows has changed.
 func (b *bind) values() {
-	c, s := &b.chunk, b.stream
+	c, s := &b.session.chunk, b.session.stream
 	params := c.rows() * b.params()
 	parse := b.parsed != c.rows()
 	if parse {
 		b.sign()
-		b.sql = b.appendInsert(b.sql[:0], c.rows())
-		s.parse("", alias(b.sql), b.types, params)
+		b.session.sql = b.appendInsert(b.session.sql[:0], c.rows())
+		s.parse("", alias(b.session.sql), b.session.types, params)
 		b.parsed = c.rows()
 	}
-	s.bind("", b.formats, params, c.size()+b.resultFormats())
+	s.bind("", b.session.formats, params, c.size()+b.session.resultFormats())
 	lent := c.referred == 0 && len(c.data) >= bufferSize/2
 	if lent {
 		s.refer(alias(c.data))
@@ -206,11 +208,11 @@ func (b *bind) values() {
 
 // sign settles the types and formats of the parameters of a row.
 func (b *bind) sign() {
-	b.types, b.formats = b.types[:0], b.formats[:0]
-	for i, c := range b.columns {
+	b.session.types, b.session.formats = b.session.types[:0], b.session.formats[:0]
+	for i, c := range b.session.columns {
 		if b.out == nil || !b.out[i] {
-			b.types = append(b.types, c.oid)
-			b.formats = append(b.formats, byte(c.format))
+			b.session.types = append(b.session.types, c.oid)
+			b.session.formats = append(b.session.formats, byte(c.format))
 		}
 	}
 }
@@ -218,14 +220,14 @@ func (b *bind) sign() {
 // execute ends the Bind message of a statement with rows, and sends an Execute message. What is
 // returned is described before, once: it is the same for all statements of the call.
 func (b *bind) execute() {
-	s := b.stream
-	s.reserve(20 + b.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
-	if b.returned == nil {
+	s := b.session.stream
+	s.reserve(20 + b.session.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
+	if b.session.returned == nil {
 		s.execute()
 		return
 	}
-	s.int16(len(b.returned.formats))
-	for _, f := range b.returned.formats {
+	s.int16(len(b.session.returned.formats))
+	for _, f := range b.session.returned.formats {
 		s.int16(int(f))
 	}
 	if !b.described {
@@ -237,7 +239,7 @@ func (b *bind) execute() {
 
 // appendInsert appends the statement for a number of rows.
 func (b *bind) appendInsert(sql []byte, rows int) []byte {
-	sql = append(sql, b.head...)
+	sql = append(sql, b.session.head...)
 	sorted := b.sorted() && rows > 1
 	if sorted {
 		sql = append(sql, "select * from ("...)
@@ -248,7 +250,7 @@ func (b *bind) appendInsert(sql []byte, rows int) []byte {
 		if r > 0 {
 			sql = append(sql, ',')
 		}
-		for i := range b.columns {
+		for i := range b.session.columns {
 			if i == 0 {
 				sql = append(sql, '(')
 			} else {
@@ -266,28 +268,45 @@ func (b *bind) appendInsert(sql []byte, rows int) []byte {
 	if sorted {
 		sql = append(sql, b.asSorted()...)
 	}
-	return append(sql, b.tail...)
+	return append(sql, b.ending()...)
+}
+
+// ending is the statement after its rows: of a row that exists, an upsert does not set the columns
+// that were left out for being zero.
+func (b *bind) ending() string {
+	if b.session.op != opUpsert || b.out == nil || len(b.session.omitted) == 0 {
+		return b.session.tail
+	}
+	s := b.session.settings
+	s.Set = slices.DeleteFunc(slices.Clone(s.Set), func(c string) bool {
+		return b.out[slices.Index(b.session.table.Columns, c)] && slices.Contains(b.session.omitted, c)
+	})
+	tail := s.onConflict(&b.session.table)
+	if b.session.returned != nil {
+		tail += b.session.returned.clause
+	}
+	return tail
 }
 
 // sorted reports whether the statement is to be sorted: it has all of the call's rows.
-func (b *bind) sorted() bool { return b.keyed.sorts && b.single }
+func (b *bind) sorted() bool { return b.session.keyed.sorts && b.single }
 
 // asSorted ends the subquery of a statement's rows.
 func (b *bind) asSorted() string {
-	return ") as v (" + quoteAll(b.table.Columns) + ")" + b.orderBy()
+	return ") as v (" + quoteAll(b.session.table.Columns) + ")" + b.session.orderBy()
 }
 
 func (b *bind) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 	first, last, ok := b.failedStatement()
-	kept := b.chunk.first == first // its rows
+	kept := b.session.chunk.first == first // its rows
 	n, inBind := bindPosition(pgErr)
 	switch {
 	case !ok:
 		e.Unlocated = foundLate
-	case pgErr.Code == cardinalityViolation && b.keyed.repeated && first == b.n:
-		e.FirstRow, e.Row, e.LastRow = b.keyed.repeats, b.n, b.n
-	case pgErr.Code == cardinalityViolation && first < b.keyed.pairSecond && b.keyed.pairSecond <= last:
-		e.FirstRow, e.Row, e.LastRow = b.keyed.pairFirst, b.keyed.pairSecond, b.keyed.pairSecond
+	case pgErr.Code == cardinalityViolation && b.session.keyed.repeated && first == b.session.n:
+		e.FirstRow, e.Row, e.LastRow = b.session.keyed.repeats, b.session.n, b.session.n
+	case pgErr.Code == cardinalityViolation && first < b.session.keyed.pairSecond && b.session.keyed.pairSecond <= last:
+		e.FirstRow, e.Row, e.LastRow = b.session.keyed.pairFirst, b.session.keyed.pairSecond, b.session.keyed.pairSecond
 	// Which columns an earlier statement left out is no longer known.
 	case inBind && (!b.mixed || kept) && b.place(e, n-1, first, last):
 	case !aboutRow(pgErr):
@@ -300,7 +319,7 @@ func (b *bind) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 // place names the row and column of the n-th parameter of the statement of some rows.
 func (b *bind) place(e *Error, n, first, last int) bool {
 	if b.parsed == unnested && first < last {
-		e.Column = b.columns[n%len(b.columns)].name // the server does not say which row
+		e.Column = b.session.columns[n%len(b.session.columns)].name // the server does not say which row
 		return false
 	}
 	row := first + n/b.params()
@@ -315,21 +334,21 @@ func (b *bind) place(e *Error, n, first, last int) bool {
 func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept bool) {
 	first := e.Row
 	switch {
-	case first == e.LastRow || b.pc.IsClosed():
+	case first == e.LastRow || b.session.pc.IsClosed():
 	case !kept: // others came after them
 		e.Unlocated = rowsGone
-	case b.LocateWithin > 0 && pgErr.Code != cardinalityViolation:
+	case b.session.LocateWithin > 0 && pgErr.Code != cardinalityViolation:
 		begin := "begin"
 		switch {
-		case b.inTx:
+		case b.session.inTx:
 			begin = "rollback to savepoint " + savepoint
 		case b.begun:
 			begin = "rollback; begin"
 		}
-		if b.exec(ctx, b.pc, begin) != nil {
+		if b.session.exec(ctx, b.session.pc, begin) != nil {
 			return
 		}
-		from, to := b.halve(ctx, pgErr.Code, b.chunk.rows(), b.try)
+		from, to := b.session.halve(ctx, pgErr.Code, b.session.chunk.rows(), b.try)
 		e.Row, e.LastRow = first+from, first+to-1
 	}
 }
@@ -337,10 +356,10 @@ func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept
 // try inserts some rows of the chunk, in an exchange of its own.
 func (b *bind) try(ctx context.Context, from, to int) error {
 	params := (to - from) * b.params()
-	s := open(ctx, b.pc, b.buffers)
-	s.parse("", alias(b.appendInsert(nil, to-from)), b.types, params)
-	s.bind("", b.formats, params, b.chunk.sizeOf(from, to))
-	b.chunk.write(&s.wire, from, to)
+	s := open(ctx, b.session.pc, b.session.buffers)
+	s.parse("", alias(b.appendInsert(nil, to-from)), b.session.types, params)
+	s.bind("", b.session.formats, params, b.session.chunk.sizeOf(from, to))
+	b.session.chunk.write(&s.wire, from, to)
 	s.execute()
 	s.sync()
 	return s.close(ctx)
@@ -348,7 +367,7 @@ func (b *bind) try(ctx context.Context, from, to int) error {
 
 // failedStatement returns the rows of the statement that the server's error was about.
 func (b *bind) failedStatement() (first, last int, ok bool) {
-	i := b.stream.commands
+	i := b.session.stream.commands
 	if b.saves() || b.begun {
 		i-- // the savepoint, or BEGIN
 	}
@@ -358,5 +377,5 @@ func (b *bind) failedStatement() (first, last int, ok bool) {
 	if i+1 < len(b.sent) {
 		return b.sent[i], b.sent[i+1] - 1, true
 	}
-	return b.sent[i], max(b.sent[i], b.n-1), true // row n itself, if its key came again
+	return b.sent[i], max(b.sent[i], b.session.n-1), true // row n itself, if its key came again
 }

@@ -24,6 +24,8 @@ type call struct {
 	n         int   // rows so far
 	open      []int // columns that have had no value yet, so that their format may change
 	uncertain bool
+
+	triedAgain bool // rows, in the search for the one at fault
 }
 
 // strategy writes the rows of a call its way. Rows that came before it was chosen are in the chunk.
@@ -55,9 +57,9 @@ func (p *plan) start() *call {
 	case Unnest:
 		c.way = newUnnest(c)
 	case Copy:
-		c.way = &copying{call: c}
+		c.way = &copying{session: c}
 	default:
-		c.way = &auto{call: c}
+		c.way = &auto{session: c}
 	}
 	// A source that uses the connection is told that it is busy, before anything gets between our
 	// messages.
@@ -108,6 +110,14 @@ func (c *call) take(ctx context.Context, row []any) error {
 	case len(c.open) > 0 && c.settle(row):
 		c.way.late()
 	}
+	for i, v := range row {
+		if raw, ok := v.(rawValue); ok {
+			var err error
+			if row[i], err = raw.valueFor(&c.columns[i]); err != nil {
+				return &rowError{c.n, c.columns[i].name, err}
+			}
+		}
+	}
 	if err := c.way.row(ctx, row); err != nil {
 		return err
 	}
@@ -127,6 +137,12 @@ func (c *call) settle(row []any) (text bool) {
 		col, v := &c.columns[i], row[i]
 		if v == nil || isDefault(v) {
 			open = append(open, i)
+			continue
+		}
+		if raw, ok := v.(rawValue); ok {
+			if raw.format == textFormat && !col.takesText() && col.format == binaryFormat {
+				col.format, col.shape, text = textFormat, shapeOther, true
+			}
 			continue
 		}
 		if _, plain := col.shape.plain(v); plain || col.codecFormat() != binaryFormat {

@@ -11,7 +11,7 @@ import (
 
 // copying sends the rows as COPY data, into the table or into a temporary table, the stage.
 type copying struct {
-	*call
+	session *call
 	chosen  bool // by Auto, which can still choose otherwise
 	staging bool
 	stage   string // its name
@@ -19,7 +19,7 @@ type copying struct {
 
 func (*copying) name() Strategy { return Copy }
 
-func (c *copying) begin([]any) { c.staging = c.staged() }
+func (c *copying) begin([]any) { c.staging = c.session.staged() }
 
 // plainInsert reports whether a row is inserted as it is, and nothing else is wanted.
 func (c *call) plainInsert() bool {
@@ -32,7 +32,7 @@ func (c *call) staged() bool { return !c.plainInsert() || !c.binary() || !c.layo
 
 func (c *copying) late() {
 	if c.chosen && !c.staging {
-		c.way = newBind(c.call)
+		c.session.way = newBind(c.session)
 		return
 	}
 	c.staging = true
@@ -40,32 +40,32 @@ func (c *copying) late() {
 
 func (c *copying) affected() int64 {
 	switch {
-	case c.stream == nil:
+	case c.session.stream == nil:
 		return 0
 	case c.staging:
-		return c.stream.affected
+		return c.session.stream.affected
 	}
-	return c.stream.copied
+	return c.session.stream.copied
 }
 
 func (c *copying) row(ctx context.Context, row []any) error {
-	if c.stream == nil {
+	if c.session.stream == nil {
 		// While a column has had no value, rows are held back, as many as Bind could send at once:
 		// COPY cannot change a column's format later.
-		size, referred := c.size(row)
-		if len(c.open) > 0 && c.chunk.rows() < maxParams/len(c.columns) && size <= c.chunkBytes-c.chunk.size() {
-			c.chunk.grow(size-referred, c.chunkBytes)
-			return c.add(&c.chunk, row, false)
+		size, referred := c.session.size(row)
+		if len(c.session.open) > 0 && c.session.chunk.rows() < maxParams/len(c.session.columns) && size <= c.session.chunkBytes-c.session.chunk.size() {
+			c.session.chunk.grow(size-referred, c.session.chunkBytes)
+			return c.session.add(&c.session.chunk, row, false)
 		}
 		c.start(ctx)
 	}
-	s := &c.stream.wire
+	s := &c.session.stream.wire
 	s.int16(len(row))
 	anyLent := false
 	for i, v := range row {
-		lent, err := c.encoder.write(s, i, v, c.buffers)
+		lent, err := c.session.encoder.write(s, i, v, c.session.buffers)
 		if err != nil {
-			return &rowError{c.n, c.columns[i].name, err}
+			return &rowError{c.session.n, c.session.columns[i].name, err}
 		}
 		anyLent = anyLent || lent
 	}
@@ -80,23 +80,23 @@ func (c *copying) row(ctx context.Context, row []any) error {
 // need not wait for it to say that it is ready for them; were it to fail before, it would ignore
 // them (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY).
 func (c *copying) start(ctx context.Context) {
-	c.openStream(ctx)
-	c.stream.copies = true
-	c.stream.message('Q', c.script())
-	c.stream.startCopy()
-	for i := range c.chunk.rows() {
-		c.stream.int16(len(c.columns))
-		c.chunk.write(&c.stream.wire, i, i+1)
+	c.session.openStream(ctx)
+	c.session.stream.copies = true
+	c.session.stream.message('Q', c.script())
+	c.session.stream.startCopy()
+	for i := range c.session.chunk.rows() {
+		c.session.stream.int16(len(c.session.columns))
+		c.session.chunk.write(&c.session.stream.wire, i, i+1)
 	}
-	c.chunk.reset(c.n)
-	c.open = nil
+	c.session.chunk.reset(c.session.n)
+	c.session.open = nil
 }
 
 func (c *copying) end(ctx context.Context) error {
-	if c.stream == nil {
+	if c.session.stream == nil {
 		c.start(ctx)
 	}
-	c.stream.endCopy()
+	c.session.stream.endCopy()
 	return nil
 }
 
@@ -105,16 +105,16 @@ func (c *copying) end(ctx context.Context) error {
 // the rows, which are already on their way.
 func (c *copying) script() string {
 	var b strings.Builder
-	if !c.inTx {
+	if !c.session.inTx {
 		b.WriteString("begin; ")
 	}
-	columns := quoteAll(c.table.Columns)
+	columns := quoteAll(c.session.table.Columns)
 	if c.staging {
 		c.stagedScript(&b, columns)
 	} else {
-		b.WriteString("copy " + c.table.Name.Sanitize() + " (" + columns + ") from stdin (format binary); " + c.sameTypes())
+		b.WriteString("copy " + c.session.table.Name.Sanitize() + " (" + columns + ") from stdin (format binary); " + c.sameTypes())
 	}
-	if !c.inTx && c.returned == nil {
+	if !c.session.inTx && c.session.returned == nil {
 		b.WriteString("; commit")
 	}
 	return b.String()
@@ -122,7 +122,7 @@ func (c *copying) script() string {
 
 func (c *copying) stagedScript(b *strings.Builder, columns string) {
 	create := c.createStage()
-	if c.inTx {
+	if c.session.inTx {
 		create = ifMissing(c.stage, create)
 	}
 	b.WriteString(create)
@@ -132,7 +132,7 @@ func (c *copying) stagedScript(b *strings.Builder, columns string) {
 	} else {
 		b.WriteString(c.insertSelect(""))
 	}
-	if c.inTx {
+	if c.session.inTx {
 		b.WriteString("; truncate pg_temp." + c.stage)
 	}
 }
@@ -145,13 +145,13 @@ const altered = "pgbulk: altered "
 // after COPY, whose lock keeps others from altering the table. The types are those of a row's
 // fields, for which the server need not search its catalogs. What differs is no integer.
 func (c *copying) sameTypes() string {
-	types, want := make([]string, len(c.columns)), make([]string, len(c.columns))
-	for i, col := range c.columns {
-		types[i] = "pg_catalog.pg_typeof((null::" + c.layout.name + ")." + quote(col.name) + ")::pg_catalog.oid"
-		want[i] = strconv.FormatUint(uint64(c.layout.attributes[i].oid), 10)
+	types, want := make([]string, len(c.session.columns)), make([]string, len(c.session.columns))
+	for i, col := range c.session.columns {
+		types[i] = "pg_catalog.pg_typeof((null::" + c.session.layout.name + ")." + quote(col.name) + ")::pg_catalog.oid"
+		want[i] = strconv.FormatUint(uint64(c.session.layout.attributes[i].oid), 10)
 	}
 	return fmt.Sprintf("select nullif(pg_catalog.concat_ws(' ', '%s', '%s'::pg_catalog.regclass::pg_catalog.oid, %s), '%[1]s %[4]s %s')::pg_catalog.int4",
-		strings.TrimSpace(altered), strings.ReplaceAll(c.table.Name.Sanitize(), "'", "''"), strings.Join(types, ", "), c.layout.oid, strings.Join(want, " "))
+		strings.TrimSpace(altered), strings.ReplaceAll(c.session.table.Name.Sanitize(), "'", "''"), strings.Join(types, ", "), c.session.layout.oid, strings.Join(want, " "))
 }
 
 // alteredError is the error that sameTypes led to, in words.

@@ -3,8 +3,10 @@ package pgbulk_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -96,6 +98,44 @@ func TestDefaultRefused(t *testing.T) {
 	}
 	if _, err := pgbulk.Exec(t.Context(), conn, "insert into "+table.Name.Sanitize()+" values (1, $1, '1')", pgbulk.Default); err == nil || !strings.Contains(err.Error(), "pgbulk.Default works only") {
 		t.Errorf("exec: %v", err)
+	}
+}
+
+// TestOmitZero has fields that are left out when they are zero, and fields with an option that is not
+// known.
+func TestOmitZero(t *testing.T) {
+	conn := connect(t)
+	type row struct {
+		ID   int       `db:"id,omitzero"`
+		Name string    `db:"name"`
+		At   time.Time `db:"at,omitzero"`
+	}
+	for _, s := range []pgbulk.Strategy{pgbulk.Auto, pgbulk.Bind, pgbulk.Unnest} {
+		table := pgbulk.Table{Name: newTable(t, conn, "id serial primary key, name text unique, at date default '2020-02-02'"), Key: []string{"name"}}
+		var rows []row
+		for i := range 50 {
+			rows = append(rows, row{Name: fmt.Sprint(i)})
+		}
+		rows[49] = row{100, "last", time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC)}
+		if _, err := insert(t.Context(), conn, table, pgbulk.Structs(slices.Values(rows)), settings{Strategy: s}); err != nil {
+			t.Fatal(err)
+		}
+		rows = []row{{Name: "0"}, {Name: "new"}, {Name: "1", At: time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)}, {101, "last", time.Time{}}}
+		if _, err := upsert(t.Context(), conn, table, pgbulk.Structs(slices.Values(rows)), settings{Strategy: s}); err != nil {
+			t.Fatal(err)
+		}
+		must(t, conn, "delete from "+table.Name.Sanitize()+" where id between 3 and 49")
+		if got, want := content(t, conn, table.Name, "name"), "(1,0,2020-02-02) (2,1,2022-01-01) (101,last,2021-01-01) (51,new,2020-02-02)"; got != want {
+			t.Errorf("%s: table %s, want %s", name(s), got, want)
+		}
+	}
+	type unknown struct {
+		ID int `db:"id,omitempty"`
+	}
+	table := pgbulk.Table{Name: newTable(t, conn, "id int"), Columns: []string{"id"}}
+	_, err := insert(t.Context(), conn, table, pgbulk.Structs(slices.Values([]unknown{{1}})), settings{})
+	if err == nil || !strings.Contains(err.Error(), `"omitempty"`) {
+		t.Errorf("unknown option: %v", err)
 	}
 }
 

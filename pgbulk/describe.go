@@ -38,6 +38,7 @@ type relation struct {
 // attribute is a column as SQL has it.
 type attribute struct {
 	oid       uint32 // its type, which may be a domain
+	base      string // of a domain, the OID of the type that it is over, which may be one too
 	cast      string // the type that a parameter for it has: a domain's base type, and without a length
 	collation string // a COLLATE clause, if it is not the database's own
 	folds     bool   // of its collation: texts that differ in bytes may be equal
@@ -62,7 +63,8 @@ func layoutQuery(major int) string {
 	return `select a.attname, a.atttypid, format_type(a.atttypid, -1), a.attcollation,
 	concat(a.attnotnull, a.atthasdef, a.attidentity = 'a' or ` + generated + `, a.atthasdef and not ` + generated + ` or a.attidentity <> ''),
 	(select concat(t.typreceive <> 0, t.typtype = 'd' and t.typdefault is null, t.typstorage <> 'p',
-		has_type_privilege(case when t.typtype = 'd' then t.typbasetype else t.oid end, 'usage')) from pg_type t where t.oid = a.atttypid),
+		has_type_privilege(case when t.typtype = 'd' then t.typbasetype else t.oid end, 'usage'),
+		case when t.typtype = 'd' then concat(t.typbasetype, ' ', format_type(t.typbasetype, -1)) end) from pg_type t where t.oid = a.atttypid),
 	(select concat(c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid), has_database_privilege(current_database(), 'temp'),
 		c.relkind = 'v' or c.relhasrules, c.relhastriggers or c.relkind = 'p', c.relkind = 'r',
 		c.oid, ' ', c.relnamespace::regnamespace, '.', quote_ident(c.relname)) from pg_class c where c.oid = $1::text::regclass),
@@ -89,7 +91,11 @@ func (l *layout) take(columns []string, row [][]byte) error {
 	}
 	l.direct = l.direct && !own(2)
 	l.mayStage = l.mayStage && typ(3)
-	l.attributes[i] = attribute{oid: uint32(oid), cast: string(row[2]), collation: string(row[3]), toasts: typ(2), always: own(2)}
+	a := attribute{oid: uint32(oid), cast: string(row[2]), collation: string(row[3]), toasts: typ(2), always: own(2)}
+	if base, name, ok := strings.Cut(string(row[5][4:]), " "); ok {
+		a.base, a.cast = base, name
+	}
+	l.attributes[i] = a
 	return err
 }
 

@@ -270,6 +270,9 @@ func (e *encoder) refers(i int, s string, v any, sent bool) bool {
 // A value without a binary encoding is text, such as a string for a number. If pgx is known to read
 // it as the server does, it is parsed here and the result is encoded.
 func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
+	if raw, ok := v.(rawValue); ok {
+		return append(dst, raw.bytes...), nil
+	}
 	out, err = e.encodeAs(c, c.codecFormat(), v, dst)
 	if err != nil && e.either {
 		other, otherErr := e.encodeAs(c, 1-c.format, v, dst)

@@ -106,6 +106,63 @@ func TestErrorOfNoRow(t *testing.T) {
 	}
 }
 
+// TestInnocentRow ends calls on their way: the row that the server was at is not at fault.
+func TestInnocentRow(t *testing.T) {
+	conn, other := connect(t), connect(t)
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+	for _, s := range []pgbulk.Strategy{pgbulk.Auto, pgbulk.Copy} {
+		for code, function := range map[string]string{"57014": "pg_cancel_backend", "57P01": "pg_terminate_backend"} {
+			if conn.IsClosed() {
+				conn = connect(t)
+			}
+			_, err := insert(t.Context(), conn, table, pgbulk.Values(func(yield func([]any) bool) {
+				for i := 0; yield([]any{i, "x"}); i++ {
+					if i == 100_000 {
+						must(t, other, "select "+function+"($1)", conn.PgConn().PID())
+					}
+				}
+			}), settings{Strategy: s})
+			e, ok := pgbulk.AsType[*pgbulk.Error](err)
+			pgErr, coded := pgbulk.AsType[*pgconn.PgError](err)
+			if !ok || !coded || pgErr.Code != code || e.Row != -1 || e.LastRow != -1 || e.Unlocated != "" {
+				t.Errorf("%s: %v, want %s and no row", name(s), err, code)
+			}
+		}
+	}
+}
+
+// TestGeneratedColumn has two columns that are GENERATED ALWAYS: the error is about the second.
+func TestGeneratedColumn(t *testing.T) {
+	conn := connect(t)
+	table := pgbulk.Table{Name: newTable(t, conn, "id int generated always as identity primary key, b int generated always as (1) stored"), Columns: []string{"id", "b"}, Key: []string{"id"}}
+	_, err := insert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 2}}), settings{OverridingSystem: true})
+	if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Column != "b" {
+		t.Errorf("insert: %v", err)
+	}
+	_, err = update(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 2}}), settings{})
+	if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Column != "b" {
+		t.Errorf("update: %v", err)
+	}
+}
+
+// TestRenamedType renames types under a domain, after a call has learnt their names.
+func TestRenamedType(t *testing.T) {
+	conn, other := connect(t), connect(t)
+	must(t, other, "create type mood as enum ('a', 'b'); create domain moods as mood; create domain some_moods as moods", pgx.QueryExecModeSimpleProtocol)
+	defer must(t, other, "drop type if exists mood, humour cascade", pgx.QueryExecModeSimpleProtocol)
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a moods, b some_moods"), Columns: []string{"id", "a", "b"}, Key: []string{"id"}}
+	for _, what := range []string{"before", "after"} {
+		for _, s := range strategies {
+			if _, err := upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, "a", "b"}}), settings{Strategy: s}); err != nil {
+				t.Errorf("%s, %s: %v", what, name(s), err)
+			}
+		}
+		if what == "before" {
+			must(t, other, "alter type mood rename to humour")
+		}
+	}
+}
+
 // TestErrorPositionInContext has the server list all parameters with its errors, none of which is
 // the cause.
 func TestErrorPositionInContext(t *testing.T) {

@@ -78,6 +78,10 @@ func (all *statements) exec(ctx context.Context, conn *pgx.Conn, b *buffers, mod
 			return tag, false, err
 		}
 		if err := b.encodeArgs(conn, st, args); err != nil {
+			if known && len(args) == len(st.types) && pc.TxStatus() != 'E' {
+				all.forget(st) // perhaps a parameter has another type by now
+				continue
+			}
 			return tag, false, err
 		}
 		s := open(ctx, pc, b)
@@ -92,7 +96,7 @@ func (all *statements) exec(ctx context.Context, conn *pgx.Conn, b *buffers, mod
 			return s.tag, false, nil
 		}
 		if pgErr, ok := asType[*pgconn.PgError](err); ok && known {
-			if all.outdated(st, pgErr) && attempt == 0 && !s.bound && pc.TxStatus() == 'I' && !pc.IsClosed() {
+			if !s.bound && all.outdated(st, pgErr) && attempt == 0 && pc.TxStatus() == 'I' && !pc.IsClosed() {
 				continue
 			}
 			if inTx && pgErr.Code == noStatement {

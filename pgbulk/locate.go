@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,10 @@ func (c *call) explain(ctx context.Context, e *Error) {
 		return
 	}
 	if e.Column = pgErr.ColumnName; pgErr.Code == generatedAlways {
-		e.Column = c.alwaysGenerated()
+		e.Column = c.alwaysGenerated(pgErr)
+	}
+	if ofNoRow(pgErr) { // though COPY's context has the row that it happened to be at
+		return
 	}
 	if c.LocateWithin > 0 {
 		var cancel context.CancelFunc
@@ -51,8 +55,10 @@ func (c *call) explain(ctx context.Context, e *Error) {
 		e.Unlocated = "LocateWithin, which has it searched for, is not set"
 	case ctx.Err() != nil:
 		e.Unlocated = fmt.Sprintf("the search for it took more than %v", c.LocateWithin)
-	default:
+	case c.triedAgain:
 		e.Unlocated = "the rows were not refused when they were tried again"
+	default:
+		e.Unlocated = "the rows could not be tried again"
 	}
 }
 
@@ -75,45 +81,45 @@ func (c *call) rollback(ctx context.Context) {
 }
 
 func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
-	target := c.table.Name[len(c.table.Name)-1]
+	target := c.session.table.Name[len(c.session.table.Name)-1]
 	if c.staging {
 		target = c.stage
 	}
-	row, column, ok := copyPosition(pgErr, target, c.table.Columns)
+	row, column, ok := copyPosition(pgErr, target, c.session.table.Columns)
 	switch {
 	case ok:
 		e.Row, e.LastRow = row, row
 		if column != "" {
 			e.Column = column
 		}
-	case !aboutRow(pgErr) || c.pc.IsClosed():
-	case !c.staging || c.pc.TxStatus() != 'E':
+	case !aboutRow(pgErr) || c.session.pc.IsClosed():
+	case !c.staging || c.session.pc.TxStatus() != 'E':
 		e.Unlocated = foundLate
-	case !c.saves() || c.exec(ctx, c.pc, "rollback to savepoint "+savepoint) != nil:
+	case !c.saves() || c.session.exec(ctx, c.session.pc, "rollback to savepoint "+savepoint) != nil:
 		// Or the error was before the savepoint, and not about a row.
 	case pgErr.Code == cardinalityViolation:
-		if !c.keyed.unknown {
+		if !c.session.keyed.unknown {
 			e.FirstRow, e.Row = c.twiceInStage(ctx)
 			e.LastRow = e.Row
 		}
-		c.abort(ctx)
-	case c.LocateWithin > 0:
+		c.session.abort(ctx)
+	case c.session.LocateWithin > 0:
 		c.search(ctx, e, pgErr.Code)
 	default:
-		c.abort(ctx)
+		c.session.abort(ctx)
 	}
 }
 
 // saves reports whether a savepoint keeps the stage when its rows are refused: to search for the
 // one, or for two with the same key.
 func (c *copying) saves() bool {
-	return c.LocateWithin > 0 || c.keyed.remembers || c.keyed.inexact
+	return c.session.LocateWithin > 0 || c.session.keyed.remembers || c.session.keyed.inexact
 }
 
 // search looks for the row that an error is about among those of the stage.
 func (c *copying) search(ctx context.Context, e *Error, code string) {
-	from, to := c.halve(ctx, code, c.n, func(ctx context.Context, from, to int) error {
-		return c.exec(ctx, c.pc, c.insertSelect(fmt.Sprintf(
+	from, to := c.session.halve(ctx, code, c.session.n, func(ctx context.Context, from, to int) error {
+		return c.session.exec(ctx, c.session.pc, c.insertSelect(fmt.Sprintf(
 			" where ctid in (select ctid from (select ctid, row_number() over (order by ctid) as n from pg_temp.%s) as numbered where n > %d and n <= %d)",
 			c.stage, from, to)))
 	})
@@ -123,24 +129,24 @@ func (c *copying) search(ctx context.Context, e *Error, code string) {
 // twiceInStage finds the first two rows with the same key. The stage has just been filled, so that
 // its physical order is the order of the rows.
 func (c *copying) twiceInStage(ctx context.Context) (first, second int) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.LocateWithin, 5*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.session.LocateWithin, 5*time.Second))
 	defer cancel()
 	// Names of our own, whatever the table's are.
 	var key, typed []string
-	for i := range c.columns {
-		if c.isKey[i] {
+	for i := range c.session.columns {
+		if c.session.isKey[i] {
 			key = append(key, fmt.Sprintf("k%d", i))
-			typed = append(typed, fmt.Sprintf("%s as k%d", c.fromStage(i), i))
+			typed = append(typed, fmt.Sprintf("%s as k%d", c.session.fromStage(i), i))
 		}
 	}
 	keys, where := strings.Join(key, ", "), ""
-	if !c.layout.nullsAlike { // as GROUP BY does
+	if !c.session.layout.nullsAlike { // as GROUP BY does
 		where = "where row(" + keys + ") is not null"
 	}
 	sql := fmt.Sprintf(`select n[1], n[2] from (select array_agg(n order by n) as n from
 		(select row_number() over (order by ctid) - 1 as n, %s from pg_temp.%s) as numbered
 		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), c.stage, where, keys)
-	s, err := c.query(ctx, c.pc, sql)
+	s, err := c.session.query(ctx, c.session.pc, sql)
 	if err != nil || len(s.asked.rows) != 1 {
 		return -1, -1
 	}
@@ -167,6 +173,7 @@ func (c *call) halve(ctx context.Context, code string, n int, try func(ctx conte
 			return from, to
 		}
 		err := try(ctx, from, middle)
+		c.triedAgain = true
 		if err != nil && (!hasCode(err, code) || c.pc.IsClosed()) {
 			return from, to
 		}
@@ -183,7 +190,9 @@ func (c *call) halve(ctx context.Context, code string, n int, try func(ctx conte
 			from = middle
 		}
 	}
-	if err := try(ctx, from, to); !hasCode(err, code) {
+	err := try(ctx, from, to)
+	c.triedAgain = true
+	if !hasCode(err, code) {
 		return 0, n // not so this time
 	}
 	return from, to
@@ -203,11 +212,12 @@ const (
 	generatedAlways      = "428C9"
 )
 
-// alwaysGenerated is the first of our columns that is GENERATED ALWAYS: the server's error names it
-// only in words.
-func (c *call) alwaysGenerated() string {
+// alwaysGenerated is the column that is GENERATED ALWAYS and that the server's error is about: it
+// names it only in words.
+func (c *call) alwaysGenerated(e *pgconn.PgError) string {
 	for i, a := range c.layout.attributes {
-		if a.always {
+		named := regexp.MustCompile(`["«»„“]\s?` + regexp.QuoteMeta(c.columns[i].name) + `\s?["»“”]`)
+		if a.always && named.MatchString(e.Message) {
 			return c.columns[i].name
 		}
 	}
@@ -220,6 +230,13 @@ func (c *call) alwaysGenerated() string {
 // (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 func aboutRow(e *pgconn.PgError) bool {
 	return len(e.Code) == 5 && slices.Contains([]string{"21", "22", "23", "44", "P0"}, e.Code[:2])
+}
+
+// ofNoRow reports whether an error is never about a row: SQLSTATE classes invalid transaction state,
+// transaction rollback, insufficient resources, object not in prerequisite state, operator
+// intervention and system error.
+func ofNoRow(e *pgconn.PgError) bool {
+	return len(e.Code) == 5 && slices.Contains([]string{"25", "40", "53", "55", "57", "58"}, e.Code[:2])
 }
 
 func hasCode(err error, code string) bool {

@@ -56,6 +56,9 @@ func Delete(ctx context.Context, db DB, t Table, rows Source, o DeleteOptions) (
 }
 
 func write(ctx context.Context, db DB, t Table, rows Source, o Options) (result Result, err error) {
+	if rows.err != nil {
+		return Result{}, newError(string(o.settings().op), t.Name.Sanitize(), rows.err)
+	}
 	p, err := newPlan(ctx, db, t, rows.structs, o)
 	if err != nil {
 		return Result{}, err
@@ -85,6 +88,8 @@ type plan struct {
 	conn       *pgx.Conn
 	release    func()
 	structs    *structs // whose columns are those of the table that match; nil if the columns were given
+	rowType    *structs // what the rows are, if they are structs
+	omitted    []string // columns whose zero values are left out
 	layout     *layout
 	head, tail string    // of the statement, before and after the source of its rows
 	returned   *returned // nil if nothing is
@@ -92,7 +97,7 @@ type plan struct {
 
 // newPlan checks a call and takes its connection. The error is an *Error.
 func newPlan(ctx context.Context, db DB, t Table, of *structs, o Options) (*plan, error) {
-	p := &plan{settings: o.settings(), table: t}
+	p := &plan{settings: o.settings(), table: t, rowType: of}
 	switch {
 	case len(t.Columns) > 0:
 	case p.op == opDelete:
@@ -125,6 +130,7 @@ func (p *plan) describe(ctx context.Context) (err error) {
 	if p.layout, err = describe(ctx, p, b); err != nil {
 		return err
 	}
+	p.omitted = p.rowType.omitting(p.table.Columns)
 	p.fillSet(&p.table)
 	p.head, p.tail = p.parts(&p.table, p.layout.collation)
 	if p.Returning != nil {
@@ -146,5 +152,9 @@ func (p *plan) send(ctx context.Context, rows Source) (Result, error) {
 	if err != nil {
 		return Result{}, p.error(err)
 	}
-	return p.start().run(ctx, source)
+	result, err := p.start().run(ctx, rows.run(source))
+	if err == nil {
+		rows.taken.Store(false)
+	}
+	return result, err
 }

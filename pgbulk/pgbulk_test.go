@@ -364,6 +364,31 @@ func TestExecStaleStatement(t *testing.T) {
 	}
 }
 
+// TestExecOtherType alters what a kept statement writes to, over another connection, so that it takes
+// values that its parameters did not take before.
+func TestExecOtherType(t *testing.T) {
+	conn, other := connect(t), connect(t)
+	for _, c := range []struct {
+		to    string
+		value any
+	}{{"bigint", int64(5_000_000_000)}, {"text", "words"}} {
+		table := newTable(t, conn, "n int")
+		sql := "insert into " + table.Sanitize() + " values ($1)"
+		if _, err := pgbulk.Exec(t.Context(), conn, sql, 1); err != nil {
+			t.Fatal(err)
+		}
+		must(t, other, "alter table "+table.Sanitize()+" alter n type "+c.to)
+		for range 2 {
+			if _, err := pgbulk.Exec(t.Context(), conn, sql, c.value); err != nil {
+				t.Errorf("to %s: %v", c.to, err)
+			}
+		}
+		if got := get[int](t, conn, "select count(*) from "+table.Sanitize()+" where n = $1", c.value); got != 2 {
+			t.Errorf("to %s: %d rows", c.to, got)
+		}
+	}
+}
+
 // TestExecClosesStatements has statements that become stale again and again: the server does not
 // gather them.
 func TestExecClosesStatements(t *testing.T) {

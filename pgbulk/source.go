@@ -4,18 +4,55 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// Source is where rows come from: see [Structs], [Values], [Slice], [From] and [Fallible]. It is
-// run once, in the caller's goroutine. Each row is finished with before the next is asked for, so
-// an iterator may yield the same slice again and again. If it panics, the rows are undone and the
+// Source is where rows come from: see [Structs], [Values], [Slice], [From] and [Fallible]. A call
+// runs it once, in the caller's goroutine. Each row is finished with before the next is asked for,
+// so an iterator may yield the same slice again and again. If it panics, the rows are undone and the
 // call panics. It must not use the connection that is being written to.
+//
+// A failed call has taken rows of its source: make the source anew for the next try, unless it is an
+// iterator that begins again, such as slices.Values. A source of From, or one that has no rows left,
+// is an error after a failed call.
 type Source struct {
 	structs *structs // what they are, if they are structs
+	err     error    // why they cannot be
 	open    func(columns []string) (iter.Seq2[[]any, error], error)
+	once    bool         // it never begins again
+	taken   *atomic.Bool // it has given rows to a call that has not succeeded
 }
+
+func newSource(open func(columns []string) (iter.Seq2[[]any, error], error)) Source {
+	return Source{open: open, taken: new(atomic.Bool)}
+}
+
+// run gives the rows of an opened source, or an error if a failed call has taken them.
+func (s Source) run(rows iter.Seq2[[]any, error]) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		before, empty := s.taken.Load(), true
+		if before && s.once {
+			yield(nil, errSpent)
+			return
+		}
+		for row, err := range rows {
+			if empty {
+				empty = false
+				s.taken.Store(true)
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+		if before && empty {
+			yield(nil, errSpent)
+		}
+	}
+}
+
+var errSpent = errors.New("the source is spent: a failed call has taken its rows, so make it anew for each try")
 
 // Values are rows as they are: a value for each of the table's columns, in their order. A value is
 // anything that pgx encodes for the column's type; nil is NULL.
@@ -36,14 +73,15 @@ func Values(rows iter.Seq[[]any]) Source {
 func Slice(rows [][]any) Source { return Values(slices.Values(rows)) }
 
 // From are rows as pgx's CopyFrom takes them, such as a pgx.Rows of another connection, or
-// pgx.CopyFromFunc's.
+// pgx.CopyFromFunc's. A value of a pgx.Rows goes to a column of its own type as the server sent it,
+// without being decoded.
 func From(rows pgx.CopyFromSource) Source {
 	if rows == nil {
 		return Fallible(nil)
 	}
-	return Fallible(func(yield func([]any, error) bool) {
+	source := Fallible(func(yield func([]any, error) bool) {
 		for rows.Next() {
-			if values, err := rows.Values(); !yield(values, err) || err != nil {
+			if values, err := valuesOfRow(rows); !yield(values, err) || err != nil {
 				return
 			}
 		}
@@ -51,17 +89,19 @@ func From(rows pgx.CopyFromSource) Source {
 			yield(nil, err)
 		}
 	})
+	source.once = true
+	return source
 }
 
 // Fallible are rows whose source may fail. An error that it yields ends the call with that error
 // and all rows undone.
 func Fallible(rows iter.Seq2[[]any, error]) Source {
-	return Source{open: func([]string) (iter.Seq2[[]any, error], error) {
+	return newSource(func([]string) (iter.Seq2[[]any, error], error) {
 		if rows == nil {
 			return nil, errNoSource
 		}
 		return rows, nil
-	}}
+	})
 }
 
 var errNoSource = errors.New("no source of rows")

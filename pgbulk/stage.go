@@ -20,14 +20,14 @@ const stageName = "pgbulk_stage"
 func (c *copying) createStage() string {
 	columns := strings.Join(c.stageColumns(), ", ")
 	c.stage = stageName
-	if c.inTx {
-		c.stage += fmt.Sprintf("_%x", sha256.Sum256([]byte(c.layout.role+"\x00"+columns)))[:17]
+	if c.session.inTx {
+		c.stage += fmt.Sprintf("_%x", sha256.Sum256([]byte(c.session.layout.role+"\x00"+columns)))[:17]
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "create temporary table %s (%s) on commit drop; ", c.stage, columns)
 	var alter []string
-	for i, col := range c.columns {
-		if c.layout.attributes[i].toasts || col.format != binaryFormat {
+	for i, col := range c.session.columns {
+		if c.session.layout.attributes[i].toasts || col.format != binaryFormat {
 			alter = append(alter, "alter "+quote(col.name)+" set storage external")
 		}
 	}
@@ -51,10 +51,10 @@ func ifMissing(table, sql string) string {
 // INSERT with VALUES has: only the way into the table cuts, rounds, or refuses. What is sent as
 // text is text there.
 func (c *copying) stageColumns() []string {
-	definitions := make([]string, len(c.columns))
-	for i, col := range c.columns {
+	definitions := make([]string, len(c.session.columns))
+	for i, col := range c.session.columns {
 		definitions[i] = quote(col.name) + " "
-		if a := c.layout.attributes[i]; col.format == binaryFormat {
+		if a := c.session.layout.attributes[i]; col.format == binaryFormat {
 			definitions[i] += a.cast + a.collation
 		} else {
 			definitions[i] += "text"
@@ -66,22 +66,22 @@ func (c *copying) stageColumns() []string {
 // insertSelect is the statement that takes the rows out of the stage, those for which where holds.
 func (c *copying) insertSelect(where string) string {
 	var b strings.Builder
-	b.WriteString(c.head + "select ")
-	for i := range c.columns {
+	b.WriteString(c.session.head + "select ")
+	for i := range c.session.columns {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(c.fromStage(i))
+		b.WriteString(c.session.fromStage(i))
 	}
 	b.WriteString(" from pg_temp." + c.stage + where)
 	// Without a condition, SELECT ... ON would be taken for a join's.
 	if where == "" {
 		b.WriteString(" where true")
 	}
-	if c.keyOrder() {
-		b.WriteString(c.orderBy())
+	if c.session.keyOrder() {
+		b.WriteString(c.session.orderBy())
 	}
-	b.WriteString(c.tail)
+	b.WriteString(c.session.tail)
 	return b.String()
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -114,9 +115,9 @@ func (all *statements) forget(st *statement) {
 	}
 }
 
-// outdated reports whether an error before a statement began to run shows that what is known of it
-// is outdated, and notes that. Class 42 is syntax error or access rule violation: its parameters
-// may have changed their types.
+// outdated reports whether an error before a statement began to run may come from what is known of
+// it being outdated, and notes that. After classes 22, data exception, and 42, syntax error or
+// access rule violation, its parameters may have other types.
 func (all *statements) outdated(st *statement, e *pgconn.PgError) bool {
 	switch {
 	case e.Code == noStatement:
@@ -132,7 +133,7 @@ func (all *statements) outdated(st *statement, e *pgconn.PgError) bool {
 		}
 	case e.Code == "0A000": // cached plan must not change result type
 		st.parsed = false
-	case len(e.Code) == 5 && e.Code[:2] == "42":
+	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "42"):
 		all.forget(st)
 	default:
 		return false

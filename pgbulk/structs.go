@@ -17,12 +17,12 @@ import (
 // left out; an embedded struct's fields count as the struct's own, and those behind an embedded
 // pointer that is nil are NULL. Where Go could not tell two fields apart, neither is a column's,
 // unless their tags differ.
+//
+// A field tagged `db:"name,omitzero"` whose value is zero, as encoding/json means it, is [Default]:
+// a new row gets the column's DEFAULT, and Upsert does not set the column of a row that exists.
 func Structs[T any](rows iter.Seq[T]) Source {
 	of, err := structsOf(reflect.TypeFor[T]())
-	return Source{structs: of, open: func(columns []string) (iter.Seq2[[]any, error], error) {
-		if err != nil {
-			return nil, err
-		}
+	source := newSource(func(columns []string) (iter.Seq2[[]any, error], error) {
 		values, err := valuesOf[T](of, columns)
 		if err != nil {
 			return nil, err
@@ -37,27 +37,29 @@ func Structs[T any](rows iter.Seq[T]) Source {
 				}
 			}
 		}, nil
-	}}
+	})
+	source.structs, source.err = of, err
+	return source
 }
 
 // valuesOf returns what gives a struct's values for columns, always in the same slice. Values of
 // the types that are encoded here are handed on by address, which saves the allocation that putting
 // them in an interface costs.
 func valuesOf[T any](of *structs, columns []string) (func(T) ([]any, error), error) {
-	paths := make([][]int, len(columns))
+	paths, omit := make([][]int, len(columns)), make([]bool, len(columns))
 	for i, c := range columns {
 		f := of.fieldFor(c)
 		if f == nil {
 			return nil, fmt.Errorf("column %q has no field in %v", c, of.of)
 		}
-		paths[i] = f.path
+		paths[i], omit[i] = f.path, f.omitzero
 	}
 	row := new(T)
 	v := reflect.ValueOf(row).Elem()
 	pointer := v.Kind() == reflect.Pointer
 	values, byAddress := make([]any, len(paths)), make([]bool, len(paths))
 	for i, path := range paths {
-		if pointer || behindPointer(of.of, path) {
+		if pointer || omit[i] || behindPointer(of.of, path) {
 			continue
 		}
 		switch p := v.FieldByIndex(path).Addr().Interface().(type) {
@@ -81,10 +83,21 @@ func valuesOf[T any](of *structs, columns []string) (func(T) ([]any, error), err
 			values[i] = nil // behind an embedded pointer that is nil
 			if field, err := at.FieldByIndexErr(path); err == nil {
 				values[i] = field.Interface()
+				if omit[i] && isZero(field) {
+					values[i] = Default
+				}
 			}
 		}
 		return values, nil
 	}, nil
+}
+
+// isZero reports whether a field is zero as encoding/json's omitzero means it.
+func isZero(field reflect.Value) bool {
+	if z, ok := field.Interface().(interface{ IsZero() bool }); ok && (field.Kind() != reflect.Pointer || !field.IsNil()) {
+		return z.IsZero()
+	}
+	return field.IsZero()
 }
 
 // structs are the fields of a struct that can be columns.
@@ -94,9 +107,10 @@ type structs struct {
 }
 
 type structField struct {
-	name   string // its tag's, or its own
-	tagged bool
-	path   []int
+	name     string // its tag's, or its own
+	tagged   bool
+	omitzero bool
+	path     []int
 }
 
 // structsOf lists the fields of a struct, or of what a pointer points to. As in Go, one that is
@@ -110,7 +124,9 @@ func structsOf(t reflect.Type) (*structs, error) {
 		return nil, fmt.Errorf("rows of type %v are not structs", t)
 	}
 	s := &structs{of: t}
-	s.walk(t, nil, nil)
+	if err := s.walk(t, nil, nil); err != nil {
+		return nil, err
+	}
 	hidden := func(f structField) bool {
 		return slices.ContainsFunc(s.fields, func(g structField) bool {
 			same := f.tagged == g.tagged && (f.name == g.name || !f.tagged && fold(f.name) == fold(g.name))
@@ -123,35 +139,39 @@ func structsOf(t reflect.Type) (*structs, error) {
 }
 
 // walk goes through a struct at a path, within other structs.
-func (s *structs) walk(t reflect.Type, path []int, within []reflect.Type) {
+func (s *structs) walk(t reflect.Type, path []int, within []reflect.Type) error {
 	if slices.Contains(within, t) {
-		return // it embeds a pointer to its own type
+		return nil // it embeds a pointer to its own type
 	}
 	within = append(slices.Clip(within), t)
 	for i := range t.NumField() {
 		f, path := t.Field(i), append(slices.Clip(path), i)
 		tag, _ := f.Tag.Lookup("db")
-		name, _, _ := strings.Cut(tag, ",")
-		switch inner := f.Type; {
+		name, option, _ := strings.Cut(tag, ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer && f.IsExported() {
+			inner = inner.Elem()
+		}
+		switch {
 		case name == "-":
 			continue
 		case f.Anonymous && tag == "" && inner.Kind() == reflect.Struct:
-			s.walk(inner, path, within)
-			continue
-		case f.Anonymous && tag == "" && inner.Kind() == reflect.Pointer && inner.Elem().Kind() == reflect.Struct:
-			if f.IsExported() {
-				s.walk(inner.Elem(), path, within)
+			if err := s.walk(inner, path, within); err != nil {
+				return err
 			}
 			continue
 		case !f.IsExported():
 			continue
+		case option != "" && option != "omitzero":
+			return fmt.Errorf("field %s of %v: option %q of its db tag is not known: the only one is omitzero", f.Name, t, option)
 		}
-		if name == "" {
-			s.fields = append(s.fields, structField{f.Name, false, path})
-		} else {
-			s.fields = append(s.fields, structField{name, true, path})
+		field := structField{name: name, tagged: name != "", omitzero: option == "omitzero", path: path}
+		if !field.tagged {
+			field.name = f.Name
 		}
+		s.fields = append(s.fields, field)
 	}
+	return nil
 }
 
 // behindPointer reports whether a path leads through an embedded pointer.
@@ -214,6 +234,19 @@ func (s *structs) columnsOf(table []string) (columns []string, paths [][]int, er
 		}
 	}
 	return columns, paths, nil
+}
+
+// omitting are the columns whose fields are tagged omitzero.
+func (s *structs) omitting(columns []string) (omitted []string) {
+	if s == nil {
+		return nil
+	}
+	for _, c := range columns {
+		if f := s.fieldFor(c); f != nil && f.omitzero {
+			omitted = append(omitted, c)
+		}
+	}
+	return omitted
 }
 
 func (s *structs) nameOf(f *structField) string { return s.of.FieldByIndex(f.path).Name }

@@ -13,6 +13,7 @@ import (
 func (l *layout) settleTypes(ctx context.Context, conn *pgx.Conn, b *buffers) error {
 	m := conn.TypeMap()
 	var ask []uint32
+	named := false
 	for i := range l.columns {
 		c := &l.columns[i]
 		c.shape = shapeOf(m, c.oid)
@@ -20,14 +21,15 @@ func (l *layout) settleTypes(ctx context.Context, conn *pgx.Conn, b *buffers) er
 		if known && !mustBeText(typ) && typ.Codec.FormatSupported(binaryFormat) {
 			c.format = binaryFormat
 		}
-		if l.attributes[i].oid != c.oid || c.format != binaryFormat && (!known || c.oid >= firstUserType) {
+		named = named || l.nested(i)
+		if l.nested(i) || c.format != binaryFormat && (!known || c.oid >= firstUserType) {
 			ask = append(ask, c.oid)
 		}
 	}
 	if len(ask) == 0 {
 		return nil
 	}
-	types, err := b.typesOf(ctx, conn, ask)
+	types, err := b.typesOf(ctx, conn, ask, named)
 	if err != nil {
 		return err
 	}
@@ -37,7 +39,7 @@ func (l *layout) settleTypes(ctx context.Context, conn *pgx.Conn, b *buffers) er
 		if asked && c.format != binaryFormat && typ.label {
 			c.format, c.shape = binaryFormat, shapeLabel
 		}
-		if l.attributes[i].oid != c.oid {
+		if l.nested(i) {
 			l.attributes[i].cast = typ.name
 		}
 	}
@@ -68,14 +70,21 @@ type serverType struct {
 	label bool // its values are the same in binary as in text: an enum, or text by another name, such as citext
 }
 
-// typesQuery has the names with their schemas, since they are kept, and search_path may change.
+// nested reports whether the i-th column's type is a domain over another domain.
+func (l *layout) nested(i int) bool {
+	base := l.attributes[i].base
+	return base != "" && base != strconv.FormatUint(uint64(l.columns[i].oid), 10)
+}
+
+// typesQuery has the names with their schemas.
 const typesQuery = `select t.oid, coalesce(e.typnamespace, t.typnamespace)::regnamespace::text || '.' || quote_ident(coalesce(e.typname, t.typname)) ||
 	case when e.oid is null then '' else '[]' end, p.prolang = 12 and p.prosrc in ('enum_recv', 'textrecv', 'varcharrecv')
 	from pg_type t left join pg_type e on e.oid = t.typelem and e.typarray = t.oid
 	left join pg_proc p on p.oid = t.typreceive where t.oid = any($1::oid[])`
 
-// typesOf returns what the server says about types, which it is asked once for a connection.
-func (b *buffers) typesOf(ctx context.Context, conn *pgx.Conn, oids []uint32) (map[uint32]serverType, error) {
+// typesOf returns what the server says about types, which it is asked once for a connection, unless
+// their names matter, which may change.
+func (b *buffers) typesOf(ctx context.Context, conn *pgx.Conn, oids []uint32, named bool) (map[uint32]serverType, error) {
 	const key = "postage/pgbulk types"
 	data := conn.PgConn().CustomData()
 	known, ok := data[key].(map[uint32]serverType)
@@ -85,7 +94,7 @@ func (b *buffers) typesOf(ctx context.Context, conn *pgx.Conn, oids []uint32) (m
 	}
 	var ask []string
 	for _, oid := range oids {
-		if _, ok := known[oid]; !ok {
+		if _, ok := known[oid]; !ok || named {
 			ask = append(ask, strconv.FormatUint(uint64(oid), 10))
 		}
 	}

@@ -50,17 +50,17 @@ type unnest struct {
 }
 
 func newUnnest(c *call) *unnest {
-	u := &unnest{bind: bind{call: c}}
+	u := &unnest{bind: bind{session: c}}
 	u.bind.write = u.write
 	return u
 }
 
-func (u *unnest) begin([]any) { u.arrays = arrayTypes(u.m, u.columns) }
+func (u *unnest) begin([]any) { u.arrays = arrayTypes(u.session.m, u.session.columns) }
 
 func (u *unnest) late() { u.arrays, u.parsed = nil, 0 }
 
 func (u *unnest) name() Strategy {
-	if u.arrays == nil && u.n > 0 {
+	if u.arrays == nil && u.session.n > 0 {
 		return Bind
 	}
 	return Unnest
@@ -68,7 +68,7 @@ func (u *unnest) name() Strategy {
 
 // write writes the chunk.
 func (u *unnest) write() {
-	c, s, columns := &u.chunk, u.stream, len(u.columns)
+	c, s, columns := &u.session.chunk, u.session.stream, len(u.session.columns)
 	if u.arrays == nil || u.out != nil || c.rows() == 1 {
 		u.values()
 		return
@@ -77,20 +77,20 @@ func (u *unnest) write() {
 	if parse {
 		u.sign()
 		u.appendSelect()
-		s.parse("", alias(u.sql), u.arrays, columns)
+		s.parse("", alias(u.session.sql), u.arrays, columns)
 		u.parsed = unnested
 	}
-	u.fields, u.sizes = c.appendFields(u.fields[:0], u.sizes, columns)
-	s.bind("", u.formats, columns, c.size()+columns*(4+unnestHeader)+u.resultFormats())
+	u.session.fields, u.session.sizes = c.appendFields(u.session.fields[:0], u.session.sizes, columns)
+	s.bind("", u.session.formats, columns, c.size()+columns*(4+unnestHeader)+u.session.resultFormats())
 	for i := range columns {
-		s.int32(unnestHeader + u.sizes[i])
+		s.int32(unnestHeader + u.session.sizes[i])
 		s.int32(1) // dimension
 		s.int32(1) // NULLs are allowed
-		s.int32(int(u.columns[i].oid))
+		s.int32(int(u.session.columns[i].oid))
 		s.int32(c.rows())
 		s.int32(1)
-		for j := i; j < len(u.fields); j += columns {
-			f := u.fields[j]
+		for j := i; j < len(u.session.fields); j += columns {
+			f := u.session.fields[j]
 			s.bytes(c.data[f.at : f.at+f.n])
 			if f.ref >= 0 {
 				s.refer(c.refs[f.ref].value)
@@ -105,22 +105,22 @@ func (u *unnest) write() {
 
 // appendSelect makes the statement.
 func (u *unnest) appendSelect() {
-	u.sql = append(u.sql[:0], u.head...)
+	u.session.sql = append(u.session.sql[:0], u.session.head...)
 	if u.sorted() {
-		u.sql = append(u.sql, "select * from ("...)
+		u.session.sql = append(u.session.sql, "select * from ("...)
 	}
-	for i := range u.columns {
+	for i := range u.session.columns {
 		before := ","
 		if i == 0 {
 			before = "select "
 		}
-		u.sql = append(append(u.sql, before...), "unnest($"...)
-		u.sql = append(strconv.AppendInt(u.sql, int64(i+1), 10), ')')
+		u.session.sql = append(append(u.session.sql, before...), "unnest($"...)
+		u.session.sql = append(strconv.AppendInt(u.session.sql, int64(i+1), 10), ')')
 	}
 	if u.sorted() {
-		u.sql = append(u.sql, u.asSorted()...)
+		u.session.sql = append(u.session.sql, u.asSorted()...)
 	}
-	u.sql = append(u.sql, u.tail...)
+	u.session.sql = append(u.session.sql, u.session.tail...)
 }
 
 // unnested stands for the number of rows of a statement that takes any.
