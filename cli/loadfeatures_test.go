@@ -30,7 +30,7 @@ func TestLoadFeatures(t *testing.T) {
 	_, table, _ := strings.Cut(string(docs), "## Features, compared with other tools")
 	table, _, _ = strings.Cut(table, "\n## ")
 	var tests strings.Builder
-	for _, folder := range []string{".", "../load", "../load/fleet", "../internal/kubetest", "../internal/report"} {
+	for _, folder := range []string{".", "../load", "../load/fleet", "../internal/kubetest", "../internal/loadpage"} {
 		files, err := filepath.Glob(folder + "/*_test.go")
 		if err != nil {
 			t.Fatal(err)

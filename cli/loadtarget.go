@@ -5,18 +5,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/link"
 	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
 	"postage/load"
@@ -27,9 +23,8 @@ import (
 func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, pacer load.Pacer, stop func() error, err error) {
 	stop = func() error { return nil }
 	var u *url.URL
-	if pacer, err = f.pacer(); err == nil {
-		t, err = f.bareTarget()
-	}
+	pacer = f.pacer()
+	t, err = f.bareTarget()
 	if err == nil && len(args) > 0 {
 		if u, err = load.ParseURL(args[0]); err != nil {
 			err = hinted(err, "for gRPC too: http is without TLS; for WebSocket ws:// or wss://")
@@ -44,7 +39,7 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 			return nil, nil, stop, fmt.Errorf("--targets: %w", err)
 		}
 	case f.replay != "":
-		replay, err := load.ReadReplay(f.replay, u, f.speed)
+		replay, err := load.ReadReplay(f.replay, u, cmp.Or(f.rate.speed, 1))
 		if err != nil {
 			return nil, nil, stop, fmt.Errorf("--replay: %w", err)
 		}
@@ -175,35 +170,12 @@ func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() er
 		body = `{"secure":"grpc"}`
 	}
 	scheme := "http"
-	if f.secure || f.proto == "http3" {
+	if f.proto == "http3" {
 		if config.Cert, err = tlscert.New(tlscert.ECDSAP256); err != nil {
 			return stop, err
 		}
 		t.TLS = &tls.Config{RootCAs: config.Cert.Pool(), ServerName: tlscert.ServerName}
 		scheme = "https"
-	}
-	if f.stall != "" {
-		length, every, _ := strings.Cut(f.stall, "/")
-		l, err1 := time.ParseDuration(length)
-		e, err2 := time.ParseDuration(every)
-		if err1 != nil || err2 != nil || l < time.Millisecond || e < l {
-			return stop, fmt.Errorf("--server-stall %q: want one such as 200ms/2s", f.stall)
-		}
-		config.Stall, config.StallEvery = l.Milliseconds(), e.Milliseconds()
-	}
-	if f.link != "" {
-		spec, err := link.Parse(f.link)
-		if err != nil {
-			return stop, fmt.Errorf("--link: %w", err)
-		}
-		spec.Seed = uint64(time.Now().UnixNano())
-		l, err := link.Open(ctx, spec)
-		if err != nil {
-			return stop, fmt.Errorf("--link: %w", err)
-		}
-		stop, config.Place, t.Dial = l.Close, l.Far, l.Near.Dial
-		t.Packets = func() (net.PacketConn, error) { return l.Near.ListenUDP("") }
-		f.kept = func() error { _, err := l.Kept(); return err }
 	}
 	server, err := greeter.Start(ctx, config)
 	if err != nil {
@@ -213,6 +185,5 @@ func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() er
 	if len(t.Request.Body) == 0 {
 		t.Request.Body = []byte(body)
 	}
-	network := stop
-	return func() error { return errors.Join(server.Close(), network()) }, nil
+	return server.Close, nil
 }

@@ -107,9 +107,6 @@ type Plan struct {
 	// Began, if set, is called when the first request is due. The function soFar returns what was
 	// measured so far; it may be called until the plan has ended.
 	Began func(soFar func() *Result)
-	// Kept, if set, is called at the end. Where the way to the server was not what it should have
-	// been it returns an error: the latencies are then not valid.
-	Kept func() error
 	// Lines carry requests at the same time.
 	Lines []Line
 	// Targets are the names of the requests' targets, as Pool has them.
@@ -132,7 +129,7 @@ type Result struct {
 	// NotSent is how many requests of a fleet no worker reported as sent in the end. Either they
 	// were not sent, or their worker died before it could report them.
 	NotSent int64
-	fault   string // what makes all latencies invalid: a worker of a fleet, or the way to the server
+	fault   string // why a worker of a fleet says that the latencies are not valid
 	// Interrupted says that the plan did not run to its end, GaveUp that this is because nothing
 	// answered, and why.
 	Interrupted bool
@@ -223,17 +220,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	group.Wait()
 	r.leaveRest()
 	told()
-	return r.result().over(p.Kept), nil
-}
-
-// over notes where the way to the server was not what it should have been.
-func (r *Result) over(kept func() error) *Result {
-	if kept != nil {
-		if err := kept(); err != nil {
-			r.fault = err.Error()
-		}
-	}
-	return r
+	return r.result(), nil
 }
 
 // begin waits for the start, and leaves out what was due before the run began.

@@ -166,15 +166,12 @@ func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 		if got := r.Invalid(); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("invalid: %q, want %q", got, want)
 		}
-		var table, hgrm bytes.Buffer
+		var table bytes.Buffer
 		if err := r.WriteTable(&table); err != nil {
 			t.Fatal(err)
 		}
 		if shown := strings.Contains(table.String(), "p99"); shown != (want == "") {
 			t.Errorf("percentiles are shown: %v\n%s", shown, table.String())
-		}
-		if err := r.WriteHGRM(&hgrm); (err == nil) != (want == "") {
-			t.Errorf("hgrm: %v", err)
 		}
 	}
 	check("processors were 95% busy")

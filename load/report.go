@@ -123,13 +123,3 @@ func rounded(ns int64) time.Duration {
 	}
 	return d.Round(time.Microsecond)
 }
-
-// WriteHGRM writes the whole distribution in milliseconds, in the text form that HdrHistogram's
-// plotters read. It returns an error if the latencies are not valid.
-func (r *Result) WriteHGRM(w io.Writer) error {
-	if why := r.Invalid(); why != "" {
-		return fmt.Errorf("load: no distribution is written, because the latencies are not valid: %s", why)
-	}
-	_, err := r.Latency.PercentilesPrint(w, 5, 1e6)
-	return err
-}

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -28,9 +27,6 @@ func (t *Target) exchange() exchange {
 		return exchange{c, c.connect, c.close}
 	}
 	dial := func(ctx context.Context) (*quic.Conn, error) {
-		if t.Packets != nil {
-			return t.dialOver(ctx)
-		}
 		return quic.DialAddr(ctx, t.addr(), t.tls(http3.NextProtoH3), quicConfig)
 	}
 	var tried atomic.Bool
@@ -66,25 +62,6 @@ func (t *Target) exchange() exchange {
 			return tr.Close()
 		}
 	}}
-}
-
-// dialOver makes a QUIC connection over a socket of Packets, which is closed with it.
-func (t *Target) dialOver(ctx context.Context) (*quic.Conn, error) {
-	addr, err := net.ResolveUDPAddr("udp", t.addr())
-	if err != nil {
-		return nil, err
-	}
-	socket, err := t.Packets()
-	if err != nil {
-		return nil, err
-	}
-	over := &quic.Transport{Conn: socket}
-	conn, err := over.Dial(ctx, addr, t.tls(http3.NextProtoH3), quicConfig)
-	if err != nil {
-		return nil, errors.Join(err, over.Close(), socket.Close())
-	}
-	context.AfterFunc(conn.Context(), func() { _, _ = over.Close(), socket.Close() })
-	return conn, nil
 }
 
 // openExchanges makes one line for each request that may be under way at a time: for HTTP/3, and

@@ -40,9 +40,6 @@ type Target struct {
 	// ConnectTo, if set, is where connections go in place of the URL's host and port: another host
 	// and port, or the path of a UNIX socket. TLS and the request still name the URL's host.
 	ConnectTo string
-	// Dial and Packets, if set, make connections and HTTP/3's sockets in place of package net.
-	Dial    func(ctx context.Context, addr string) (net.Conn, error)
-	Packets func() (net.PacketConn, error)
 	// Expect, if set, says which HTTP statuses are successes in place of 2xx.
 	Expect func(status int) bool
 	// ProtoFile, if set, is a .proto file that describes the method.
@@ -170,9 +167,6 @@ func (t *Target) network() string {
 
 // dialPlain connects to the address, whatever the arguments say that a library thinks it is.
 func (t *Target) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
-	if t.Dial != nil {
-		return t.Dial(ctx, t.addr())
-	}
 	var d net.Dialer
 	return d.DialContext(ctx, t.network(), t.addr())
 }
