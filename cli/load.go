@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -216,6 +217,23 @@ func (f *loadFlags) search(cmd *cobra.Command, plan load.Plan, asserts []load.Ob
 	return f.write(cmd, result, asserts)
 }
 
+// shows reports whether a result shows what it was asked for. Without assertions that is the
+// latencies or, at maximum rate, the throughput. With them it is enough that the requests were sent.
+func (f *loadFlags) shows(cmd *cobra.Command, result *load.Result, asserts []load.Objective) bool {
+	if result.Rate == 0 {
+		return true
+	}
+	if len(asserts) == 0 {
+		return result.Invalid() == ""
+	}
+	rated := slices.ContainsFunc(asserts, func(o load.Objective) bool { return o.Of == "rate" })
+	if why := result.Shortfall(); why != "" && !rated {
+		say(cmd, "%s", why)
+		return false
+	}
+	return len(result.Limits) == 0
+}
+
 // write prints a result and returns how the command ends.
 func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []load.Objective) (err error) {
 	stdout := cmd.OutOrStdout()
@@ -236,12 +254,12 @@ func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []loa
 	kept, judged := true, false
 	for _, o := range asserts {
 		why := o.Missed(result)
-		kept, judged = kept && why == "", judged || o.Counts()
+		kept = kept && why == ""
+		judged = judged || o.Counts()
 		say(cmd, "--assert '%v': %s", o, cmp.Or(why, "kept"))
 	}
-	// At maximum rate the result is the throughput, which is valid. An assertion about errors says
-	// how many are allowed.
-	if !kept || result.Failed() > 0 && !judged || result.Rate > 0 && result.Invalid() != "" {
+	// An assertion about errors says how many are allowed.
+	if !kept || result.Failed() > 0 && !judged || !f.shows(cmd, result, asserts) {
 		return errFailedRow
 	}
 	return nil

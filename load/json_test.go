@@ -12,9 +12,10 @@ import (
 // Latencies that are the generator's fault are null, with the reason.
 func TestInvalidLatenciesAreNull(t *testing.T) {
 	result := &Result{Rate: 100, Achieved: 100, Done: 100, Use: Use{Elapsed: time.Second, Processors: 2, CPU: time.Second}}
-	result.Latency.Histogram, result.Late.Histogram = hdrhistogram.New(1, 1e9, 3), hdrhistogram.New(1, 1e9, 3)
+	result.Latency.Histogram, result.Least.Histogram = hdrhistogram.New(1, 1e9, 3), hdrhistogram.New(1, 1e9, 3)
 	for range 100 {
 		_ = result.Latency.RecordValue(10_000_000)
+		_ = result.Least.RecordValue(10_000_000)
 	}
 	if f := result.Summary(); f.Invalid != nil || f.LatencyNS["p99"] == nil || f.LatencyNS["max"] == nil || f.Rate == nil {
 		t.Errorf("valid: %+v", f)

@@ -65,15 +65,16 @@ type outcome struct {
 // serve sends one request at a time.
 func serve(w *Work, send func() outcome) {
 	for free := time.Now(); ; {
-		due, ok := w.Take(free)
+		t, ok := w.take(free)
 		if !ok {
 			return
 		}
 		o := send()
-		if free = time.Now(); o.at.IsZero() {
+		free = time.Now()
+		if o.at.IsZero() {
 			o.at = free
 		}
-		w.done(o.group, due, o.at, o.status, o.err)
+		w.done(o.group, t, o.at, later(w.run.pulse.earliest(o.at), t.sent), o.status, o.err)
 	}
 }
 
@@ -126,10 +127,10 @@ type Result struct {
 	Done     int64 // answers, errors included
 	Counts
 	Use
-	// NotSent is how many requests of a fleet no worker reported as sent in the end. Either they
-	// were not sent, or their worker died before it could report them.
-	NotSent int64
-	fault   string // why a worker of a fleet says that the latencies are not valid
+	fault string // why a worker of a fleet says that the latencies are not valid
+	// unreported is how many requests of a fleet no worker reported in the end, which NotSent has
+	// too. Either they were not sent, or their worker died before it could report them.
+	unreported int64
 	// Interrupted says that the plan did not run to its end, GaveUp that this is because nothing
 	// answered, and why.
 	Interrupted bool
@@ -151,7 +152,10 @@ type Use struct {
 }
 
 // sumUp completes a result whose counts are complete.
-func (r *Result) sumUp() { r.Done, r.Errors = r.Latency.TotalCount()-r.Unanswered, r.reasons() }
+func (r *Result) sumUp() {
+	r.Done = r.Latency.TotalCount() - r.Unanswered - r.NotSent
+	r.Errors = r.reasons()
+}
 
 // Failed returns the number of requests whose answer was not a success, or that had none.
 func (r *Result) Failed() int64 {
@@ -198,6 +202,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	// Requests under way get a moment more after ctx has ended.
 	detach := context.AfterFunc(ctx, func() {
 		r.cpu.measure(r.start)
+		r.stoppedAt(time.Now())
 		time.AfterFunc(time.Second, func() { stop(nil) })
 	})
 	defer detach()
@@ -211,6 +216,9 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	defer impatient.Stop()
 	if p.Began != nil {
 		p.Began(r.soFar)
+	}
+	if !allLoops(p.Lines) {
+		defer r.pulse.begin()()
 	}
 	var group sync.WaitGroup
 	for i, line := range p.Lines {
@@ -272,25 +280,33 @@ func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 	return func() { look.Stop() }
 }
 
-// leaveRest counts the requests that no line has taken, and that were due: they are unanswered.
+// stoppedAt notes and returns when the run was interrupted.
+func (r *run) stoppedAt(now time.Time) time.Time {
+	r.pacing.Lock()
+	defer r.pacing.Unlock()
+	if r.stopped.IsZero() {
+		r.stopped = now
+	}
+	return r.stopped
+}
+
+// leaveRest counts the requests that were due and that no line has taken.
 func (r *run) leaveRest() {
 	if !r.paced() {
 		return
 	}
-	rest, now, interrupted := &Work{run: r, tally: r.tallies[0]}, time.Now(), r.ctx.Err() != nil
+	rest := &Work{run: r, tally: r.tallies[0]}
+	now := time.Now()
+	interrupted := r.ctx.Err() != nil
 	if interrupted {
-		r.cpu.measure(r.start)
-		now = r.start.Add(r.cpu.For)
+		now = r.stoppedAt(now)
 	}
 	for offset, ok := r.arrive(); ok; offset, ok = r.arrive() {
 		due := r.start.Add(offset)
-		if !interrupted {
-			rest.Done(due, now, 0, errNoAnswer)
-		} else if !due.After(now) {
-			rest.giveUp(due, now)
-		} else {
+		if interrupted && due.After(now) {
 			return
 		}
+		rest.notSent(due, now)
 		r.planned++
 	}
 }
@@ -325,8 +341,10 @@ type run struct {
 	pacing  sync.Mutex                   // guards the rest
 	arrive  func() (time.Duration, bool) // when the next request is due, after start
 	planned int64                        // requests that were due, or without a rate were sent
+	stopped time.Time                    // when the run was interrupted
 
-	cpu usage
+	pulse pulse
+	cpu   usage
 }
 
 func (r *run) paced() bool { return r.rate > 0 }

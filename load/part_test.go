@@ -106,16 +106,14 @@ func TestMergePoisson(t *testing.T) {
 // stopped is judged by the time that it lasted.
 func TestMergeAccount(t *testing.T) {
 	t.Parallel()
-	under := &Result{Counts: Counts{Latency: newLatencies(), Late: newLatencies(), SentOnTime: 60, Sent: 7, Received: 5, MessageLatency: newLatencies()}}
+	under := &Result{Counts: Counts{Latency: newLatencies(), Least: newLatencies(), SentOnTime: 60, Sent: 7, Received: 5, MessageLatency: newLatencies()}}
 	for range 50 {
 		record(under.Latency, time.Millisecond)
 	}
-	for range 60 {
-		record(under.Late, time.Microsecond)
-	}
+	under.Begun = 60
 	record(under.MessageLatency, time.Second)
 	under.Done = 50
-	unsent := &Result{Counts: Counts{Latency: newLatencies(), Late: newLatencies(), Errors: map[string]int64{errNoAnswer.Error(): 30}}}
+	unsent := &Result{Counts: Counts{Latency: newLatencies(), Least: newLatencies(), Errors: map[string]int64{errNoAnswer.Error(): 30}}}
 	for range 30 {
 		record(unsent.Latency, time.Second)
 	}

@@ -24,8 +24,13 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("rate      %.1f/s, as many as the senders could (closed loop)", r.Achieved)
 	}
 	p("requests  %d in %v, %d failed", r.Done, r.Elapsed.Round(time.Millisecond), r.Failed())
-	if r.NotSent > 0 {
-		p("          %d of %d were not sent, or by a worker that ended before it could say so", r.NotSent, r.Planned)
+	if r.NotSent+r.Unanswered > 0 {
+		due := r.Attempts() + r.NotSent
+		p("account   %d due = %d sent + %d not sent", due, r.Attempts(), r.NotSent)
+		p("          %d sent = %d answered + %d failed + %d unanswered", r.Attempts(), r.Done-r.Failed(), r.Failed(), r.Unanswered)
+	}
+	if r.unreported > 0 {
+		p("          %d were not sent, or by a worker that ended before it could say so", r.unreported)
 	}
 	for _, why := range slices.Sorted(maps.Keys(r.Errors)) {
 		p("          %d: %s", r.Errors[why], why)
@@ -59,9 +64,6 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("note      given up: %s", r.GaveUp)
 	} else if r.Interrupted {
 		p("note      interrupted: this is what was measured until then")
-		if r.Unanswered > 0 {
-			p("          %d requests had no answer yet; they count as at least as long as they had waited", r.Unanswered)
-		}
 	}
 	if r.Server != nil && r.Done > 0 {
 		p("server    %s", r.Server.text(r))
@@ -81,9 +83,12 @@ func (r *Result) writeLatencies(p func(format string, a ...any)) {
 			p("latency   from when a request was sent: a server that stands still hides it (give --rate)")
 		}
 		for _, q := range Percentiles {
-			p("  %-7s %s", fmt.Sprintf("p%g", q), r.shown(q, r.Latency.ValueAtQuantile(q)))
+			p("  %-7s %s", fmt.Sprintf("p%g", q), r.shown(q))
 		}
-		p("  %-7s %s", "max", r.shown(100, r.Latency.Max()))
+		p("  %-7s %s", "max", r.shown(100))
+	}
+	if r.Paused > 0 && r.Rate > 0 {
+		p("note      the generator itself did not run for %v in all; latencies say what that may have added", r.Paused.Round(time.Millisecond))
 	}
 }
 
@@ -100,14 +105,21 @@ func (t *TargetResult) percentiles(r *Result) string {
 	return fmt.Sprintf(", p50 %v, p99 %v, max %v", us(t.Latency.ValueAtQuantile(50)), us(t.Latency.ValueAtQuantile(99)), us(t.Latency.Max()))
 }
 
-// shown returns a percentile of the latencies, or why it is not the server's.
-func (r *Result) shown(percentile float64, ns int64) string {
-	if !r.OnTime(percentile) {
-		late := rounded(r.Late.ValueAtQuantile(percentile))
-		return fmt.Sprintf("n/a: the generator itself was late by %v at this percentile", late)
+// shown returns a percentile of the latencies, or between what it is.
+func (r *Result) shown(percentile float64) string {
+	least, most, bounded := r.Between(percentile)
+	low, high := rounded(int64(least)), rounded(int64(most))
+	switch {
+	case !bounded:
+		return fmt.Sprintf("at least %v: these had no answer", low)
+	case !r.OnTime(percentile):
+		return fmt.Sprintf("%v to %v: the rest may be the generator's own", low, high)
 	}
-	return rounded(ns).String()
+	return high.String()
 }
+
+// Attempts is how many requests were sent.
+func (r *Result) Attempts() int64 { return r.Done + r.Unanswered }
 
 func (r *Result) perCPU() float64 {
 	if r.CPU <= 0 {

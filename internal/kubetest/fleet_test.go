@@ -232,17 +232,17 @@ func (b *bed) attach(t *testing.T, rate int64, duration time.Duration) (*fleet.O
 	if err != nil {
 		t.Fatal(err)
 	}
-	latency, late := hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3), hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3)
+	latency, least := hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3), hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3)
 	for i := range reports.Items {
 		var report struct{ Part load.Part }
 		if err := json.Unmarshal([]byte(reports.Items[i].Data["report"]), &report); err != nil {
 			t.Fatal(err)
 		}
 		latency.Merge(report.Part.Latency.Histogram)
-		late.Merge(report.Part.Late.Histogram)
+		least.Merge(report.Part.Least.Histogram)
 	}
 	planned := rate * int64(duration/time.Second)
-	if len(reports.Items) != 5 || !out.Latency.Equals(latency) || !out.Late.Equals(late) || latency.TotalCount() != planned {
+	if len(reports.Items) != 5 || !out.Latency.Equals(latency) || !out.Least.Equals(least) || latency.TotalCount() != planned {
 		t.Errorf("%d workers: %d latencies, the fleet has %d of %d", len(reports.Items), latency.TotalCount(), out.Latency.TotalCount(), planned)
 	}
 	// The slowest hundredth waited for at least nine tenths of a standstill.
