@@ -22,6 +22,7 @@ type loadFlags struct {
 	// When, and how much.
 	rate                            rateFlag
 	duration, wait, timeout, warmUp time.Duration
+	giveUp                          time.Duration
 	arrivals                        string
 	most                            int64
 
@@ -53,6 +54,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.duration, "duration", 10*time.Second, "how long to send")
 	flags.DurationVar(&f.wait, "wait", 30*time.Second, "how long to wait for answers after that")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "the most that a connection, or the answer to a request, may take")
+	flags.DurationVar(&f.giveUp, "give-up", 3*time.Second, "end a run in which nothing has answered for so long; 0 for never")
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
 	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2 (prior knowledge without TLS), http3, grpc, connect, grpc-web, sse (server-sent events), websocket (or a ws:// URL)")
@@ -60,8 +62,8 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.StringVar(&f.method, "method", "", "gRPC method, such as `pkg.S/Call`")
 	flags.IntVarP(&f.conns, "conns", "c", 10, "`number` of connections")
 	flags.IntVar(&f.streams, "streams", 10, "most requests at a time on each (http1: 1)")
-	flags.StringVarP(&f.body, "body", "d", "", "`text` or @file; for gRPC, the message as JSON")
-	flags.StringVar(&f.targets, "targets", "", "`file` of requests to send in turn, in place of the URL, in vegeta's formats (lines or JSON)")
+	flags.StringVarP(&f.body, "body", "d", "", "`text` or @file (@- is standard input), of type application/json if it is JSON; for gRPC, the message as JSON")
+	flags.StringVar(&f.targets, "targets", "", "`file` (- is standard input) of requests to send in turn, in place of the URL, in vegeta's formats (lines or JSON)")
 	flags.StringVar(&f.data, "data", "", "CSV or NDJSON `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
@@ -98,7 +100,7 @@ func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 // loadGroups are the flags of `postage load` as its help lists them.
 var loadGroups = []flagGroup{
 	{"What is sent", "request header body targets data replay cookies method proto-file messages"},
-	{"When, and how much", "rate duration max-requests arrivals warm-up wait timeout"},
+	{"When, and how much", "rate duration max-requests arrivals warm-up wait timeout give-up"},
 	{"Where to, and how", "proto conns streams connect-to insecure ca cert key cpu"},
 	{"What is a success", "expect assert slo"},
 	{"Output", "json csv html hdr-log prometheus server"},
@@ -186,14 +188,14 @@ func (f *loadFlags) check(args []string) error {
 		{f.rate.stages != nil && f.slo != "", "--slo looks for one rate, and stages have others", "give --rate one to begin with, such as 100"},
 		{f.targets != "" && (len(args) > 0 || f.body != "" || f.verb != ""), "--targets says what is sent", "leave the URL, --body and --request out"},
 		{f.data != "" && f.targets == "" && len(args) == 0, "the built-in server is sent its own request, which has no place for --data", "give a URL or --targets"},
-		{f.warmUp < 0, "--warm-up must be at least 0", ""},
+		{f.warmUp < 0 || f.giveUp < 0, "--warm-up and --give-up must be at least 0", ""},
 		{(f.cert == "") != (f.key == ""), "--cert and --key go together", ""},
 		{f.slo != "" && (f.csv != "" || f.hlog != "" || f.html != "" || f.prometheus != ""), "--csv, --hdr-log, --html and --prometheus are for one run, and --slo makes several", ""},
 		{f.slo != "" && f.server != "", "--server is for one run, and --slo makes several", ""},
 		{f.most < 0, "--max-requests must be at least 0, which is no limit", ""},
 		{f.most > 0 && (f.slo != "" || f.rate.stages != nil || f.replay != "" || f.arrivals != "constant" || f.fleet.on), "--max-requests is for one run at one rate", "leave out --slo, stages, --replay, --arrivals and --kubernetes"},
 		{f.expect != "" && (grpc || f.proto == "websocket"), "--expect is for HTTP's statuses", ""},
-		{strings.HasPrefix(f.connectTo, "/") && f.proto == "http3", "--connect-to: QUIC runs over UDP, and not over a UNIX socket", ""},
+		{strings.Contains(f.connectTo, "/") && f.proto == "http3", "--connect-to: QUIC runs over UDP, and not over a UNIX socket", ""},
 		{f.cpu < 0, "--cpu must be at least 0, which is all", ""},
 		{f.slo != "" && f.rate.max, "--slo needs a rate to begin with", "give --rate, such as 100"},
 		{grpc && f.verb != "", fmt.Sprintf("--request %s: gRPC is always POST", f.verb), "--method pkg.Service/Method says what to call"},

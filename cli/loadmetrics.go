@@ -26,8 +26,8 @@ const nativeSchema = 3
 
 // loadMetrics are a load's figures, those of the last whole second, for Prometheus to collect.
 type loadMetrics struct {
-	began                                      time.Time
-	latency, answers, failures, target, misses *prometheus.Desc
+	began                                              time.Time
+	latency, answers, failures, target, misses, paused *prometheus.Desc
 
 	mu      sync.Mutex
 	count   uint64
@@ -35,6 +35,7 @@ type loadMetrics struct {
 	classic map[float64]uint64
 	native  map[int]int64
 	last    load.Interval
+	pauses  time.Duration
 }
 
 func newLoadMetrics() *loadMetrics {
@@ -47,6 +48,7 @@ func newLoadMetrics() *loadMetrics {
 		answers:  desc("answers_total", "Answers by the status of HTTP or gRPC.", "status"),
 		failures: desc("failures_total", "Requests that failed, by reason.", "reason"),
 		target:   desc("target_latency_seconds", "As latency_seconds, by target.", "target"),
+		paused:   desc("generator_paused_seconds_total", "For how long the generator did not run although it should have: latencies may have this in them."),
 		misses:   desc("target_failures_total", "Requests that failed, by target.", "target"),
 	}
 	for _, bound := range latencyBounds {
@@ -60,6 +62,7 @@ func (m *loadMetrics) told(in load.Interval) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.last = in
+	m.pauses += in.Paused
 	for _, bar := range in.Latency.Distribution() {
 		if bar.Count == 0 {
 			continue
@@ -87,6 +90,7 @@ func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 		prometheus.MustNewConstHistogram(m.latency, m.count, m.sum, m.classic),
 		prometheus.MustNewConstNativeHistogram(m.latency, m.count, m.sum, m.native, nil, 0, nativeSchema, 0, m.began),
 	}
+	to <- prometheus.MustNewConstMetric(m.paused, prometheus.CounterValue, m.pauses.Seconds())
 	for status, n := range m.last.Statuses {
 		to <- prometheus.MustNewConstMetric(m.answers, prometheus.CounterValue, float64(n), load.StatusName(status))
 	}

@@ -233,7 +233,7 @@ func TestLoadTargetsEverywhere(t *testing.T) {
 	}
 	csv, _ := os.ReadFile(in("csv"))
 	counts := map[string][2]int{} // requests and failures, of all seconds
-	for _, row := range regexp.MustCompile(`(?m)^[0-9.]+,[0-9.]+,(\d+),(\d+),.*,GET (/.)$`).FindAllStringSubmatch(string(csv), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^[0-9.]+,[0-9.]+,(\d+),(\d+),.*,GET (/.),[0-9.]+$`).FindAllStringSubmatch(string(csv), -1) {
 		requests, _ := strconv.Atoi(row[1])
 		failures, _ := strconv.Atoi(row[2])
 		counts[row[3]] = [2]int{counts[row[3]][0] + requests, counts[row[3]][1] + failures}

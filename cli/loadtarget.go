@@ -6,9 +6,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,7 +46,10 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 			return nil, nil, stop, fmt.Errorf("--replay: %w", err)
 		}
 		if replay.LeftOut > 0 {
-			say(cmd, "%d entries of %s are no requests, or went to other servers: left out", replay.LeftOut, f.replay)
+			say(cmd, "%d entries of %s are no requests, went to other servers, or had bodies that the file does not have: left out", replay.LeftOut, f.replay)
+		}
+		if replay.Bodyless > 0 {
+			say(cmd, "%d requests of %s had a body that a log does not have: they are sent without", replay.Bodyless, f.replay)
 		}
 		t.Requests, pacer = replay.Requests, replay.Pacer()
 	case u == nil:
@@ -90,6 +95,9 @@ func (f *loadFlags) fillIn(t *load.Target) error {
 	if t.Request.Method = cmp.Or(f.verb, http.MethodGet); f.verb == "" && len(t.Request.Body) > 0 {
 		t.Request.Method = http.MethodPost
 	}
+	if f.verb != "GET" && slices.Contains(loadProtos[:3], f.proto) && load.IsJSON(t.Request.Body) && t.Request.Header.Get("Content-Type") == "" {
+		t.Request.Header.Set("Content-Type", "application/json")
+	}
 	if f.data != "" {
 		rows, err := load.ReadValues(f.data)
 		if err != nil {
@@ -102,7 +110,11 @@ func (f *loadFlags) fillIn(t *load.Target) error {
 			return fmt.Errorf("--data: %w", err)
 		}
 	}
-	for _, r := range append([]load.Request{t.Request}, t.Requests...) {
+	all := t.Requests
+	if len(all) == 0 {
+		all = []load.Request{t.Request}
+	}
+	for _, r := range all {
 		if r.URL != nil && f.replay == "" && strings.Contains(r.URL.Path+r.URL.RawQuery, "{{") {
 			return hinted(fmt.Errorf("the URL %s has {{name}} in it, and nothing to fill it with", r.URL.Redacted()), "give --data FILE, whose columns have these names")
 		}
@@ -112,6 +124,10 @@ func (f *loadFlags) fillIn(t *load.Target) error {
 
 // readBody takes the body from the flag, or from the file that it names.
 func (f *loadFlags) readBody(t *load.Target) (err error) {
+	if f.body == "@-" {
+		t.Request.Body, err = io.ReadAll(os.Stdin)
+		return err
+	}
 	if file, ok := strings.CutPrefix(f.body, "@"); ok {
 		t.Request.Body, err = os.ReadFile(file)
 		return err

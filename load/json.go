@@ -28,6 +28,7 @@ type Summary struct {
 	PausedNS    int64               `json:"client_paused_ns"`
 	Shortfall   *string             `json:"shortfall"`
 	Interrupted bool                `json:"interrupted"`
+	GaveUp      *string             `json:"gave_up"`
 	Due         int64               `json:"due"`
 	Sent        int64               `json:"sent"`
 	Answered    int64               `json:"answered"`
@@ -62,7 +63,7 @@ func (r *Result) Summary() *Summary {
 	out := &Summary{
 		Version: 3, Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
 		Statuses: map[string]int64{}, Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
-		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Server: r.Server,
+		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, GaveUp: text(r.GaveUp), Server: r.Server,
 		Due: r.Attempts() + r.NotSent, Sent: r.Attempts(), Answered: r.Done - r.Failed(), Unanswered: r.Unanswered, NotSent: r.NotSent, PausedNS: r.Paused.Nanoseconds(),
 		Targets: []TargetSummary{},
 	}

@@ -82,7 +82,7 @@ func (r *Result) writeLatencies(p func(format string, a ...any)) {
 		} else {
 			p("latency   from when a request was sent: a server that stands still hides it (give --rate)")
 		}
-		for _, q := range Percentiles {
+		for _, q := range r.shownPercentiles() {
 			p("  %-7s %s", fmt.Sprintf("p%g", q), r.shown(q))
 		}
 		p("  %-7s %s", "max", r.shown(100))
@@ -103,6 +103,15 @@ func (t *TargetResult) percentiles(r *Result) string {
 	}
 	us := func(n int64) time.Duration { return rounded(n * 1000) }
 	return fmt.Sprintf(", p50 %v, p99 %v, max %v", us(t.Latency.ValueAtQuantile(50)), us(t.Latency.ValueAtQuantile(99)), us(t.Latency.Max()))
+}
+
+// shownPercentiles are those that at least one request was slower than.
+func (r *Result) shownPercentiles() []float64 {
+	n := len(Percentiles)
+	for n > 1 && float64(r.Latency.TotalCount())*(100-Percentiles[n-1]) < 99.999 {
+		n--
+	}
+	return Percentiles[:n]
 }
 
 // shown returns a percentile of the latencies, or between what it is.

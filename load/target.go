@@ -159,7 +159,7 @@ func (t *Target) secure() bool {
 
 // network is that of the address: a UNIX socket is a path.
 func (t *Target) network() string {
-	if strings.HasPrefix(t.ConnectTo, "/") {
+	if strings.Contains(t.ConnectTo, "/") {
 		return "unix"
 	}
 	return "tcp"

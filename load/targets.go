@@ -26,7 +26,7 @@ import (
 // weight, says how many times as often as the others a request is sent. A body's file is looked for
 // beside the targets' file.
 func ReadTargets(path string) ([]Request, error) {
-	text, err := os.ReadFile(path)
+	text, err := readAll(path)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +42,14 @@ func ReadTargets(path string) ([]Request, error) {
 		return nil, fmt.Errorf("%s has no requests", path)
 	}
 	return mixed(path, all)
+}
+
+// readAll reads a file; "-" is standard input.
+func readAll(path string) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(os.Stdin)
+	}
+	return os.ReadFile(path)
 }
 
 // A weighed request is sent so many times as often as one of weight 1.
@@ -244,6 +252,24 @@ func unescapeBraces(text string) string {
 	})
 }
 
+// IsJSON reports whether a body is a JSON object or list, whatever {{name}} stands for in it.
+func IsJSON(body []byte) bool {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 || body[0] != '{' && body[0] != '[' {
+		return false
+	}
+	return json.Valid(placeholder.ReplaceAll(body, []byte("0")))
+}
+
+// escapeJSON escapes a value that stands within a string of JSON. Numbers and names stay as they are.
+func escapeJSON(value string) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // a string can always be encoded
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(out.String()), `"`), `"`)
+}
+
 // Expand replaces {{name}} by values, in URLs, header fields and bodies: it returns each request
 // with the first row, then each with the second, and so on.
 func (rows Values) Expand(requests []Request) (out []Request, err error) {
@@ -271,7 +297,11 @@ func (rows Values) Expand(requests []Request) (out []Request, err error) {
 					header.Add(name, fill(value, same))
 				}
 			}
-			body := []byte(fill(string(r.Body), same))
+			escape := same
+			if IsJSON(r.Body) {
+				escape = escapeJSON
+			}
+			body := []byte(fill(string(r.Body), escape))
 			if err != nil {
 				return nil, err
 			}
