@@ -28,13 +28,14 @@ type loadFlags struct {
 
 	// What is sent, where to and how.
 	proto, verb, method, protoFile, body, targets, data, replay string
-	headers                                                     []string
+	headers, protoPaths                                         []string
 	conns, streams, cpu, messages                               int
 	cookies, insecure                                           bool
 	ca, cert, key, connectTo                                    string
 
 	// What is a success, and what is written.
-	expect, slo                         string
+	expect                              []string
+	slo                                 string
 	objectives                          []load.Objective // of slo
 	asserts                             []string
 	json                                bool
@@ -68,7 +69,8 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
 	f.registerTrust(flags)
-	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
+	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file`, or a descriptor set, that describes the method, for servers without reflection")
+	flags.StringArrayVarP(&f.protoPaths, "proto-path", "I", nil, "`folder` that --proto-file's imports are looked for in, may be repeated")
 	flags.IntVar(&f.messages, "messages", 1, "messages to send on each stream, for gRPC methods that take several; for sse, events to wait for (0: all)")
 	flags.Int64VarP(&f.most, "max-requests", "n", 0, "send no more than this many")
 	flags.StringVar(&f.connectTo, "connect-to", "", "connect to this `address` (host:port, or the path of a UNIX socket) in place of the URL's")
@@ -93,13 +95,13 @@ func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 	flags.StringVar(&f.html, "html", "", "write a page with plots to `file`")
 	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, in HdrHistogram's log format")
 	flags.StringVar(&f.prometheus, "prometheus", "", "serve the metrics to Prometheus on `address`, such as :9464, at /metrics")
-	flags.StringVar(&f.expect, "expect", "", "`statuses` that are successes, such as 2xx,304")
+	flags.StringArrayVar(&f.expect, "expect", nil, "`statuses` that are successes, such as 2xx,304, or a regular expression that bodies match, body~ok, or do not, body!~errors; may be repeated")
 	flags.StringVar(&f.server, "server", "", "also measure the CPU time of the server: `PID`, a process here and those that it started, or the URL of its metrics for Prometheus, for its allocations and garbage collections too")
 }
 
 // loadGroups are the flags of `postage load` as its help lists them.
 var loadGroups = []flagGroup{
-	{"What is sent", "request header body targets data replay cookies method proto-file messages"},
+	{"What is sent", "request header body targets data replay cookies method proto-file proto-path messages"},
 	{"When, and how much", "rate duration max-requests arrivals warm-up wait timeout give-up"},
 	{"Where to, and how", "proto conns streams connect-to insecure ca cert key cpu"},
 	{"What is a success", "expect assert slo"},
@@ -194,7 +196,7 @@ func (f *loadFlags) check(args []string) error {
 		{f.slo != "" && f.server != "", "--server is for one run, and --slo makes several", ""},
 		{f.most < 0, "--max-requests must be at least 0, which is no limit", ""},
 		{f.most > 0 && (f.slo != "" || f.rate.stages != nil || f.replay != "" || f.arrivals != "constant" || f.fleet.on), "--max-requests is for one run at one rate", "leave out --slo, stages, --replay, --arrivals and --kubernetes"},
-		{f.expect != "" && (grpc || f.proto == "websocket"), "--expect is for HTTP's statuses", ""},
+		{len(f.expect) > 0 && (grpc || f.proto == "websocket"), "--expect is for HTTP's statuses", ""},
 		{strings.Contains(f.connectTo, "/") && f.proto == "http3", "--connect-to: QUIC runs over UDP, and not over a UNIX socket", ""},
 		{f.cpu < 0, "--cpu must be at least 0, which is all", ""},
 		{f.slo != "" && f.rate.max, "--slo needs a rate to begin with", "give --rate, such as 100"},
@@ -204,6 +206,8 @@ func (f *loadFlags) check(args []string) error {
 		{f.messages < 1 && (f.proto != "sse" || f.messages < 0), "--messages must be at least 1", ""},
 		{!grpc && f.proto != "sse" && f.messages != 1, "--messages is for streams of gRPC", "give --proto grpc and --method"},
 		{!grpc && f.protoFile != "", "--proto-file goes with gRPC", "give --proto grpc and --method"},
+		{f.protoFile == "" && len(f.protoPaths) > 0, "--proto-path is for what --proto-file imports", ""},
+		{f.fleet.on && len(f.protoPaths) > 0, "--proto-path is not possible with --kubernetes: workers have one file", "give --proto-file a descriptor set, made with --include_imports"},
 		{f.verb != "" && !httpToken.MatchString(f.verb), fmt.Sprintf("--request %q is not an HTTP method", f.verb), ""},
 		{len(args) == 0 && f.method != "", "the built-in server has one method, which needs no --method", "give the URL of another"},
 		{len(args) == 0 && f.verb != "" && f.replay == "", "the built-in server is sent its own request", "give the URL of another"},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -65,7 +66,7 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 
 // bareTarget is a target without a URL.
 func (f *loadFlags) bareTarget() (t *load.Target, err error) {
-	t = &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ConnectTo: f.connectTo}
+	t = &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ProtoPaths: f.protoPaths, ConnectTo: f.connectTo}
 	t.Request.Header = http.Header{}
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
@@ -79,8 +80,14 @@ func (f *loadFlags) bareTarget() (t *load.Target, err error) {
 			return nil, fmt.Errorf("--body: %w", err)
 		}
 	}
-	if f.expect != "" {
-		if t.Expect, err = load.ParseStatuses(f.expect); err != nil {
+	for _, text := range f.expect {
+		body, is, err := load.ParseBody(text)
+		if is {
+			t.Body = body
+		} else if err == nil {
+			t.Expect, err = load.ParseStatuses(text)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("--expect: %w", err)
 		}
 	}
@@ -115,12 +122,15 @@ func (f *loadFlags) fillIn(t *load.Target) error {
 		all = []load.Request{t.Request}
 	}
 	for _, r := range all {
-		if r.URL != nil && f.replay == "" && strings.Contains(r.URL.Path+r.URL.RawQuery, "{{") {
+		if r.URL != nil && f.replay == "" && unfilled.MatchString(r.URL.Path+r.URL.RawQuery) {
 			return hinted(fmt.Errorf("the URL %s has {{name}} in it, and nothing to fill it with", r.URL.Redacted()), "give --data FILE, whose columns have these names")
 		}
 	}
 	return nil
 }
+
+// unfilled matches {{name}}, and not {{.json.name}}, which an answer fills in.
+var unfilled = regexp.MustCompile(`\{\{\s*[^.\s]`)
 
 // readBody takes the body from the flag, or from the file that it names.
 func (f *loadFlags) readBody(t *load.Target) (err error) {

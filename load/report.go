@@ -87,6 +87,7 @@ func (r *Result) writeLatencies(p func(format string, a ...any)) {
 		}
 		p("  %-7s %s", "max", r.shown(100))
 	}
+	r.writeApart(p)
 	if r.Paused > 0 && r.Rate > 0 {
 		p("note      the generator itself did not run for %v in all; latencies say what that may have added", r.Paused.Round(time.Millisecond))
 	}
@@ -126,6 +127,20 @@ func (r *Result) shown(percentile float64) string {
 	}
 	return high.String()
 }
+
+// writeApart writes percentiles of successes and of failures, where both are at least a tenth:
+// those of all may be ones that neither had.
+func (r *Result) writeApart(p func(format string, a ...any)) {
+	failed := r.Failures
+	if failed.Histogram == nil || r.Successes.Histogram == nil || min(failed.TotalCount(), r.Successes.TotalCount()) < max(1, r.Done/10) {
+		return
+	}
+	p("  succeeded p50 %v, p90 %v, p99 %v", at(r.Successes, 50), at(r.Successes, 90), at(r.Successes, 99))
+	p("  failed    p50 %v, p90 %v, p99 %v", at(failed, 50), at(failed, 90), at(failed, 99))
+}
+
+// at is a percentile of a histogram in nanoseconds.
+func at(h Histogram, percentile float64) time.Duration { return rounded(h.ValueAtQuantile(percentile)) }
 
 // Attempts is how many requests were sent.
 func (r *Result) Attempts() int64 { return r.Done + r.Unanswered }

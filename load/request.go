@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,6 +104,30 @@ func isBinary(name string) bool { return strings.HasSuffix(strings.ToLower(name)
 
 func decodeBinary(value string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
+}
+
+// ParseBody reads what a body has to match, such as body~"ok" or body!~"errors": the rest is a
+// regular expression. The second result is false if the text is about something else.
+func ParseBody(text string) (check func(body []byte) error, is bool, err error) {
+	pattern, without := strings.CutPrefix(text, "body!~")
+	if !without {
+		if pattern, is = strings.CutPrefix(text, "body~"); !is {
+			return nil, false, nil
+		}
+	}
+	matches, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, true, err
+	}
+	return func(body []byte) error {
+		switch found := matches.Match(body); {
+		case found && without:
+			return fmt.Errorf("the body matches %s", pattern)
+		case !found && !without:
+			return fmt.Errorf("the body does not match %s", pattern)
+		}
+		return nil
+	}, true, nil
 }
 
 // ParseStatuses reads statuses such as "2xx,304".

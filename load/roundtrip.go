@@ -76,7 +76,7 @@ func openExchanges(_ context.Context, t *Target, p *Pool) error {
 	case t.Proto == "http3" && t.network() == "unix":
 		return errors.New("QUIC runs over UDP, and not over a UNIX socket")
 	case t.Proto != "http2" && t.Proto != "http3":
-		return errors.New("cookies work with http1, http2 and http3 only")
+		return errors.New("cookies, and what is expected of bodies, work with http1, http2 and http3 only")
 	}
 	return p.addExchanges(t, users, nil)
 }
@@ -90,7 +90,12 @@ func (p *Pool) addExchanges(t *Target, users int, read func(*Work, *http.Respons
 		for range users {
 			line := &roundTripper{exchange: x, target: t, take: take, read: read}
 			if t.Cookies {
-				line.RoundTripper = newVisitor(x.RoundTripper)
+				visitor := newVisitor(x.RoundTripper)
+				line.RoundTripper = visitor
+				line.take = inTurn(t.Requests) // each visitor does all of them in order
+				if t.linked() {
+					line.take = visitor.completed(line.take)
+				}
 			}
 			p.Lines = append(p.Lines, line)
 		}
@@ -148,6 +153,15 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 		response.Body = body
 		if o.at, o.err = l.read(w, response); !body.ended {
 			o.err = errors.Join(o.err, l.close()) // the connection carries no other request
+		}
+		return o
+	}
+	if l.target.Body != nil && o.err == nil {
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			o.status, o.err = 0, err
+		} else {
+			o.err = l.target.Body(text)
 		}
 		return o
 	}

@@ -35,6 +35,9 @@ type Counts struct {
 	// Least is the same without what the generator itself may have added: the least that the server
 	// has taken. For a request without an answer it is how long it has waited.
 	Least Histogram
+	// Successes and Failures divide Latency from the first failure on; they have no histogram if
+	// there is none.
+	Successes, Failures Histogram
 	// Paused is for how long the generator did not run although it should have.
 	Paused time.Duration
 	// Sent and Received count the messages of gRPC streams. MessageLatency is the time, in
@@ -112,11 +115,19 @@ func (t *tally) done(r timing, now, earliest time.Time, status int, err error) {
 		t.Statuses[status]++
 	}
 	if err != nil {
+		if t.Failures.Histogram == nil {
+			t.Failures = newLatencies()
+			t.Successes = newLatencies()
+		}
+		record(t.Failures, now.Sub(r.due))
 		why := reason(err)
 		if _, known := t.Errors[why]; !known && len(t.Errors) >= 2*mostReasons {
 			why = otherReason
 		}
 		t.Errors[why]++
+	}
+	if err == nil && t.Successes.Histogram != nil {
+		record(t.Successes, now.Sub(r.due))
 	}
 	if t.interval.Latency.Histogram != nil {
 		t.interval.done(now.Sub(r.due), err)
@@ -154,6 +165,8 @@ func (c *Counts) add(other *Counts) {
 	for why, n := range other.Limits {
 		c.Limits[why] += n
 	}
+	c.Successes.add(other.Successes)
+	c.Failures.add(other.Failures)
 	for why, n := range other.Errors {
 		c.Errors[why] += n
 	}
@@ -179,12 +192,18 @@ func (c *Counts) add(other *Counts) {
 	}
 	c.Sent += other.Sent
 	c.Received += other.Received
-	if other.MessageLatency.Histogram != nil {
-		if c.MessageLatency.Histogram == nil {
-			c.MessageLatency = newLatencies()
-		}
-		c.MessageLatency.Merge(other.MessageLatency.Histogram)
+	c.MessageLatency.add(other.MessageLatency)
+}
+
+// add adds another histogram, if there is one.
+func (h *Histogram) add(other Histogram) {
+	if other.Histogram == nil {
+		return
 	}
+	if h.Histogram == nil {
+		*h = newLatencies()
+	}
+	h.Merge(other.Histogram)
 }
 
 // mostReasons is how many reasons for failures are told apart; all others are otherReason.

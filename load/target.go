@@ -42,8 +42,13 @@ type Target struct {
 	ConnectTo string
 	// Expect, if set, says which HTTP statuses are successes in place of 2xx.
 	Expect func(status int) bool
-	// ProtoFile, if set, is a .proto file that describes the method.
-	ProtoFile string
+	// Body, if set, returns why a successful answer's body is a failure all the same, for http1,
+	// http2 and http3.
+	Body func(body []byte) error
+	// ProtoFile, if set, is a .proto file or a descriptor set that describes the method. What the
+	// file imports is looked for in ProtoPaths and beside it.
+	ProtoFile  string
+	ProtoPaths []string
 
 	portable bool // wait for connections as on any system; for tests
 }
@@ -84,8 +89,11 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if err := t.checkRequests(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	if t.Cookies {
+	if t.Cookies || t.Body != nil {
 		open = openExchanges
+	}
+	if !t.Cookies && t.linked() {
+		return nil, errors.New("load: {{.json.…}}, {{.header.…}} and {{.cookie.…}} are values of a visitor's earlier answers: visitors come with cookies (--cookies)")
 	}
 	p := &Pool{Targets: t.group()}
 	if err := open(ctx, t, p); err != nil {

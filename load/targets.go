@@ -278,6 +278,9 @@ func (rows Values) Expand(requests []Request) (out []Request, err error) {
 		fill := func(text string, escape func(string) string) string {
 			return placeholder.ReplaceAllStringFunc(text, func(match string) string {
 				name := placeholder.FindStringSubmatch(match)[1]
+				if strings.HasPrefix(name, ".") { // of an answer
+					return match
+				}
 				value, ok := row[name]
 				if !ok {
 					err = errors.Join(err, fmt.Errorf("row %d of the values has no %q; it has %s", n+1, name, strings.Join(slices.Sorted(maps.Keys(row)), ", ")))
