@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 )
@@ -104,30 +103,9 @@ func (v *visitor) completed(take func() Request) func() Request {
 		if !r.linked() {
 			return r
 		}
-		same := func(s string) string { return s }
-		fill := func(text string, escape func(string) string) string {
-			return ofAnswer.ReplaceAllStringFunc(text, func(match string) string {
-				m := ofAnswer.FindStringSubmatch(match)
-				return escape(v.kept.value(m[1], m[2]))
-			})
-		}
-		u := *r.URL
-		u.RawPath = fill(unescapeBraces(u.EscapedPath()), url.PathEscape)
-		u.Path, _ = url.PathUnescape(u.RawPath)
-		u.RawQuery = fill(unescapeBraces(u.RawQuery), url.QueryEscape)
-		r.URL = &u
-		header := http.Header{}
-		for name, values := range r.Header {
-			for _, value := range values {
-				header.Add(name, fill(value, same))
-			}
-		}
-		r.Header = header
-		escape := same
-		if IsJSON(r.Body) {
-			escape = escapeJSON
-		}
-		r.Body = []byte(fill(string(r.Body), escape))
-		return r
+		return r.filled(ofAnswer, func(match string) (string, bool) {
+			m := ofAnswer.FindStringSubmatch(match)
+			return v.kept.value(m[1], m[2]), true
+		})
 	}
 }

@@ -1,14 +1,17 @@
 package load
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -158,5 +161,47 @@ func TestPercentilesApart(t *testing.T) {
 	}
 	if !strings.Contains(table.String(), "succeeded p50 200") || !strings.Contains(table.String(), "failed    p50 1ms") {
 		t.Error(table.String())
+	}
+}
+
+// Connections go to all addresses of a name in turn, and past one where nothing listens.
+func TestAllAddresses(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	conns := map[string]int{}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	if err := server.Listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if server.Listener, err = net.Listen("tcp4", "0.0.0.0:0"); err != nil {
+		t.Fatal(err)
+	}
+	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			mu.Lock()
+			defer mu.Unlock()
+			conns[c.LocalAddr().(*net.TCPAddr).IP.String()]++
+		}
+	}
+	server.Start()
+	defer server.Close()
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	for _, addresses := range [][]string{{"127.0.0.1", "127.0.0.2", "127.0.0.3"}, {"127.0.0.1", "::1"}} {
+		clear(conns)
+		lookup := func(context.Context, string) ([]string, error) { return addresses, nil }
+		pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 6, Streams: 1, lookup: lookup, Request: Request{URL: parsed(t, "http://name:"+port+"/")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := once(pool); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		if conns["127.0.0.1"] != 6 && conns["127.0.0.1"]+conns["127.0.0.2"]+conns["127.0.0.3"] != 6 || len(addresses) == 3 && conns["127.0.0.2"] != 2 {
+			t.Errorf("%v: %v", addresses, conns)
+		}
+		mu.Unlock()
+		_ = pool.Close()
 	}
 }

@@ -297,7 +297,7 @@ func (l *loop) begin(now time.Time) {
 			return
 		}
 		l.next.taken = false
-		t := timing{l.next.due, now, charge(&l.clock.owed, l.next.due, now)}
+		t := timing{l.next.due, now, l.clock.charge(l.next.due, now)}
 		if !l.work.sent(t) {
 			l.next.last = true
 			return

@@ -46,6 +46,19 @@ func (c *loopClock) earliest(read time.Time) time.Time {
 	return read
 }
 
+// charge is the function charge. The loop may not have run since it last looked for answers either.
+func (c *loopClock) charge(due, now time.Time) time.Time {
+	owed := c.owed
+	if handled := now.Sub(c.polled); handled > tolerated {
+		owed += handled
+	}
+	charged := charge(&owed, due, now)
+	if owed == 0 {
+		c.owed = 0
+	}
+	return charged
+}
+
 // charge returns from when on the server alone makes a request wait that was due, and is sent now.
 func charge(owed *time.Duration, due, now time.Time) time.Time {
 	waited := now.Sub(due)

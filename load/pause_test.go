@@ -19,15 +19,15 @@ import (
 )
 
 // The time in which the generator did not run is not the server's: with the generator stopped for
-// 300 ms of every second, an undisturbed server's p99 may be a few milliseconds, and is said to be
-// known no better than that.
+// 300 ms of every second, the server's p99 is at least what it would be on this machine without
+// that, and at most the pause.
 func TestPausesAreTheGenerators(t *testing.T) {
 	for _, proto := range []string{"http1", "http2", "http1 cookies"} {
 		t.Run(proto, func(t *testing.T) {
 			t.Parallel()
 			r := stopped(t, proto, 300*time.Millisecond, time.Second, 0)
 			least, most, bounded := r.Between(99)
-			if least > 100*time.Millisecond || !bounded || most < 150*time.Millisecond || r.OnTime(99) {
+			if least > 200*time.Millisecond || !bounded || most < 240*time.Millisecond || r.OnTime(99) {
 				t.Errorf("p99 is between %v and %v, on time: %v", least, most, r.OnTime(99))
 			}
 			if r.Done != 1500 || r.Failed() > 0 {
@@ -36,7 +36,7 @@ func TestPausesAreTheGenerators(t *testing.T) {
 			if why := objectives(t, "p99<5s")[0].Missed(r); why != "" {
 				t.Errorf("an upper bound proves p99<5s: %s", why)
 			}
-			why, generator := Missed(r, objectives(t, "p99<100ms"))
+			why, generator := Missed(r, objectives(t, "p99<220ms"))
 			if !strings.Contains(why, "the generator was the limit: p99 is between") || !generator {
 				t.Errorf("%q, the generator's: %v", why, generator)
 			}

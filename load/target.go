@@ -50,7 +50,9 @@ type Target struct {
 	ProtoFile  string
 	ProtoPaths []string
 
-	portable bool // wait for connections as on any system; for tests
+	dialed   *atomic.Uint64                                                         // how many connections were made, each to the next of the host's addresses
+	lookup   func(ctx context.Context, host string) (addresses []string, err error) // for tests
+	portable bool                                                                   // wait for connections as on any system; for tests
 }
 
 // Pool is a target's connections.
@@ -86,6 +88,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	}
 	own := *t // the caller's stays as it is
 	t = &own
+	t.dialed = new(atomic.Uint64)
 	if err := t.checkRequests(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
@@ -176,7 +179,33 @@ func (t *Target) network() string {
 // dialPlain connects to the address, whatever the arguments say that a library thinks it is.
 func (t *Target) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
 	var d net.Dialer
-	return d.DialContext(ctx, t.network(), t.addr())
+	if t.network() != "tcp" {
+		return d.DialContext(ctx, t.network(), t.addr())
+	}
+	host, port, err := net.SplitHostPort(t.addr())
+	if err != nil {
+		return nil, err
+	}
+	lookup := t.lookup
+	if lookup == nil {
+		lookup = net.DefaultResolver.LookupHost
+	}
+	all, err := lookup(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	var first uint64
+	if t.dialed != nil {
+		first = t.dialed.Add(1)
+	}
+	for i := range all { // the next address, or where that does not answer another
+		var conn net.Conn
+		at := (first + uint64(i)) % uint64(len(all))
+		if conn, err = d.DialContext(ctx, "tcp", net.JoinHostPort(all[at], port)); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
 }
 
 // addr is the address with its port.

@@ -275,44 +275,60 @@ func escapeJSON(value string) string {
 func (rows Values) Expand(requests []Request) (out []Request, err error) {
 	size := 0
 	for n, row := range rows {
-		fill := func(text string, escape func(string) string) string {
-			return placeholder.ReplaceAllStringFunc(text, func(match string) string {
-				name := placeholder.FindStringSubmatch(match)[1]
-				if strings.HasPrefix(name, ".") { // of an answer
-					return match
-				}
-				value, ok := row[name]
-				if !ok {
-					err = errors.Join(err, fmt.Errorf("row %d of the values has no %q; it has %s", n+1, name, strings.Join(slices.Sorted(maps.Keys(row)), ", ")))
-				}
-				return escape(value)
-			})
+		value := func(match string) (text string, known bool) {
+			name := placeholder.FindStringSubmatch(match)[1]
+			if strings.HasPrefix(name, ".") { // of an answer
+				return "", false
+			}
+			text, known = row[name]
+			if !known {
+				err = errors.Join(err, fmt.Errorf("row %d of the values has no %q; it has %s", n+1, name, strings.Join(slices.Sorted(maps.Keys(row)), ", ")))
+			}
+			return text, known
 		}
-		same := func(s string) string { return s }
-		for _, r := range requests {
-			u := *r.URL
-			u.RawPath = fill(unescapeBraces(cmp.Or(u.RawPath, u.EscapedPath())), url.PathEscape)
-			u.Path, _ = url.PathUnescape(u.RawPath)
-			u.RawQuery = fill(unescapeBraces(u.RawQuery), url.QueryEscape)
-			header := http.Header{}
-			for name, values := range r.Header {
-				for _, value := range values {
-					header.Add(name, fill(value, same))
-				}
-			}
-			escape := same
-			if IsJSON(r.Body) {
-				escape = escapeJSON
-			}
-			body := []byte(fill(string(r.Body), escape))
+		for i := range requests {
+			r := requests[i].filled(placeholder, value)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, Request{Method: r.Method, URL: &u, Header: header, Body: body, Target: r.Target})
-			if size += 500 + len(body) + len(u.Path) + len(u.RawQuery); size > mostExpanded {
+			out = append(out, r)
+			if size += 500 + len(r.Body) + len(r.URL.Path) + len(r.URL.RawQuery); size > mostExpanded {
 				return nil, fmt.Errorf("%d requests with %d rows of values take more than %d MB of memory: give fewer", len(requests), len(rows), mostExpanded>>20)
 			}
 		}
 	}
 	return out, nil
+}
+
+// filled returns the request with values in place of what the pattern matches, escaped as their
+// places want them. What has no value stays.
+func (r Request) filled(pattern *regexp.Regexp, value func(match string) (text string, known bool)) Request {
+	fill := func(text string, escape func(string) string) string {
+		return pattern.ReplaceAllStringFunc(text, func(match string) string {
+			text, known := value(match)
+			if !known {
+				return match
+			}
+			return escape(text)
+		})
+	}
+	same := func(s string) string { return s }
+	u := *r.URL
+	u.RawPath = fill(unescapeBraces(cmp.Or(u.RawPath, u.EscapedPath())), url.PathEscape)
+	u.Path, _ = url.PathUnescape(u.RawPath)
+	u.RawQuery = fill(unescapeBraces(u.RawQuery), url.QueryEscape)
+	r.URL = &u
+	header := http.Header{}
+	for name, values := range r.Header {
+		for _, v := range values {
+			header.Add(name, fill(v, same))
+		}
+	}
+	r.Header = header
+	escape := same
+	if IsJSON(r.Body) {
+		escape = escapeJSON
+	}
+	r.Body = []byte(fill(string(r.Body), escape))
+	return r
 }
