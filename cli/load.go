@@ -218,7 +218,7 @@ func (f *loadFlags) search(cmd *cobra.Command, plan load.Plan, asserts []load.Ob
 }
 
 // shows reports whether a result shows what it was asked for. Without assertions that is the
-// latencies or, at maximum rate, the throughput. With them it is enough that the requests were sent.
+// latencies or, at maximum rate, the throughput. With them it is enough that requests were sent.
 func (f *loadFlags) shows(cmd *cobra.Command, result *load.Result, asserts []load.Objective) bool {
 	if result.Rate == 0 {
 		return true
@@ -231,7 +231,7 @@ func (f *loadFlags) shows(cmd *cobra.Command, result *load.Result, asserts []loa
 		say(cmd, "%s", why)
 		return false
 	}
-	return len(result.Limits) == 0
+	return len(result.Account.Limits) == 0
 }
 
 // write prints a result and returns how the command ends.

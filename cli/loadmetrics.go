@@ -21,21 +21,22 @@ var latencyBounds = []float64{
 	.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 25, 60,
 }
 
+var pausedSeconds = prometheus.NewDesc("postage_load_generator_paused_seconds_total", "For how long the generator did not run although it should have: latencies may have this in them.", nil, nil)
+
 // nativeSchema is the resolution of the native histogram: eight buckets to a factor of two.
 const nativeSchema = 3
 
 // loadMetrics are a load's figures, those of the last whole second, for Prometheus to collect.
 type loadMetrics struct {
-	began                                              time.Time
-	latency, answers, failures, target, misses, paused *prometheus.Desc
+	began                                      time.Time
+	latency, answers, failures, target, misses *prometheus.Desc
 
 	mu      sync.Mutex
 	count   uint64
 	sum     float64
 	classic map[float64]uint64
 	native  map[int]int64
-	last    load.Interval
-	pauses  time.Duration
+	last    load.Interval // its Paused is of all
 }
 
 func newLoadMetrics() *loadMetrics {
@@ -48,7 +49,6 @@ func newLoadMetrics() *loadMetrics {
 		answers:  desc("answers_total", "Answers by the status of HTTP or gRPC.", "status"),
 		failures: desc("failures_total", "Requests that failed, by reason.", "reason"),
 		target:   desc("target_latency_seconds", "As latency_seconds, by target.", "target"),
-		paused:   desc("generator_paused_seconds_total", "For how long the generator did not run although it should have: latencies may have this in them."),
 		misses:   desc("target_failures_total", "Requests that failed, by target.", "target"),
 	}
 	for _, bound := range latencyBounds {
@@ -61,8 +61,8 @@ func newLoadMetrics() *loadMetrics {
 func (m *loadMetrics) told(in load.Interval) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	in.Paused += m.last.Paused
 	m.last = in
-	m.pauses += in.Paused
 	for _, bar := range in.Latency.Distribution() {
 		if bar.Count == 0 {
 			continue
@@ -90,7 +90,7 @@ func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 		prometheus.MustNewConstHistogram(m.latency, m.count, m.sum, m.classic),
 		prometheus.MustNewConstNativeHistogram(m.latency, m.count, m.sum, m.native, nil, 0, nativeSchema, 0, m.began),
 	}
-	to <- prometheus.MustNewConstMetric(m.paused, prometheus.CounterValue, m.pauses.Seconds())
+	to <- prometheus.MustNewConstMetric(pausedSeconds, prometheus.CounterValue, m.last.Paused.Seconds())
 	for status, n := range m.last.Statuses {
 		to <- prometheus.MustNewConstMetric(m.answers, prometheus.CounterValue, float64(n), load.StatusName(status))
 	}

@@ -153,7 +153,7 @@ func TestPercentilesApart(t *testing.T) {
 		count.done(timing{now, now, now}, now.Add(took), now.Add(took), 200, err)
 	}
 	r.Counts = count.Counts
-	r.SentOnTime = 200
+	r.Account.SentOnTime = 200
 	r.sumUp()
 	var table strings.Builder
 	if err := r.WriteTable(&table); err != nil {
@@ -196,6 +196,16 @@ func TestAllAddresses(t *testing.T) {
 		}
 		if err := once(pool); err != nil {
 			t.Error(err)
+		}
+		accepted := func() (n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, m := range conns {
+				n += m
+			}
+			return n
+		}
+		for begun := time.Now(); accepted() < 6 && time.Since(begun) < 10*time.Second; time.Sleep(time.Millisecond) {
 		}
 		mu.Lock()
 		if conns["127.0.0.1"] != 6 && conns["127.0.0.1"]+conns["127.0.0.2"]+conns["127.0.0.3"] != 6 || len(addresses) == 3 && conns["127.0.0.2"] != 2 {

@@ -154,8 +154,8 @@ func TestNeverBoth(t *testing.T) {
 			w.Done(due, time.Now(), 200, nil)
 		}
 	})}})
-	if err != nil || r.Failed() != 1 || r.NotSent != 9 || r.Statuses[200] != 0 {
-		t.Errorf("%v: %d failed, %d not sent, statuses %v", err, r.Failed(), r.NotSent, r.Statuses)
+	if err != nil || r.Failed() != 1 || r.Account.NotSent != 9 || r.Statuses[200] != 0 {
+		t.Errorf("%v: %d failed, %d not sent, statuses %v", err, r.Failed(), r.Account.NotSent, r.Statuses)
 	}
 	s := &stream{answer: answer{status: 200, grpc: 0, kind: "application/grpc"}}
 	if status, err := replied(s); err == nil || status != 0 {

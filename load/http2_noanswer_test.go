@@ -57,7 +57,7 @@ func unanswered(t *testing.T, n int64, lines ...Line) {
 	go func() {
 		defer close(done)
 		r, err := Run(t.Context(), Plan{Pacer: Constant{float64(n) / duration.Seconds(), duration}, Patience: 300 * time.Millisecond, Lines: lines})
-		if err != nil || r.Done == 0 || r.Done+r.NotSent != n || r.Errors[errNoAnswer.Error()] != r.Done {
+		if err != nil || r.Done == 0 || r.Done+r.Account.NotSent != n || r.Errors[errNoAnswer.Error()] != r.Done {
 			t.Errorf("%T: %v, %v of %d, want %d", lines[0], err, r.Errors, r.Done, n)
 		}
 	}()

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Summary is a result for scripts. Its JSON is a stable interface, of version 3: what is not known is
-// null.
+// Summary is a result for scripts. Its JSON is a stable interface, of version 3: what is not
+// known is null.
 type Summary struct {
 	Version     int                 `json:"version"`
 	Rate        *float64            `json:"rate"`
@@ -64,7 +64,7 @@ func (r *Result) Summary() *Summary {
 		Version: 3, Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
 		Statuses: map[string]int64{}, Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
 		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, GaveUp: text(r.GaveUp), Server: r.Server,
-		Due: r.Attempts() + r.NotSent, Sent: r.Attempts(), Answered: r.Done - r.Failed(), Unanswered: r.Unanswered, NotSent: r.NotSent, PausedNS: r.Paused.Nanoseconds(),
+		Due: r.Attempts() + r.Account.NotSent, Sent: r.Attempts(), Answered: r.Done - r.Failed(), Unanswered: r.Account.Unanswered, NotSent: r.Account.NotSent, PausedNS: r.Paused.Nanoseconds(),
 		Targets: []TargetSummary{},
 	}
 	if r.Rate > 0 {
@@ -76,8 +76,8 @@ func (r *Result) Summary() *Summary {
 	if r.CPU >= 0 {
 		out.CPUSeconds, out.Busy = new(r.CPU.Seconds()), new(r.Busy())
 	}
-	if r.Sent+r.Received > 0 {
-		out.MessagesSent, out.MessagesReceived = &r.Sent, &r.Received
+	if r.Messages.Sent+r.Messages.Received > 0 {
+		out.MessagesSent, out.MessagesReceived = &r.Messages.Sent, &r.Messages.Received
 	}
 	known := func(q float64) bool { return out.Valid && r.OnTime(q) }
 	out.LatencyNS = r.Latency.quantiles(1, known)
@@ -86,8 +86,8 @@ func (r *Result) Summary() *Summary {
 		_, _, bounded := r.Between(q)
 		return bounded && r.Done > 0
 	})
-	if r.MessageLatency.Histogram != nil && out.Valid {
-		out.MessageLatencyNS = r.MessageLatency.quantiles(1, func(float64) bool { return true })
+	if r.Messages.Latency.Histogram != nil && out.Valid {
+		out.MessageLatencyNS = r.Messages.Latency.quantiles(1, func(float64) bool { return true })
 	}
 	for i := range r.Targets {
 		t := &r.Targets[i]

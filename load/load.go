@@ -153,7 +153,7 @@ type Use struct {
 
 // sumUp completes a result whose counts are complete.
 func (r *Result) sumUp() {
-	r.Done = r.Latency.TotalCount() - r.Unanswered - r.NotSent
+	r.Done = r.Latency.TotalCount() - r.Account.Unanswered - r.Account.NotSent
 	r.Errors = r.reasons()
 }
 
@@ -186,7 +186,8 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	r := &run{plan: p, ctx: ctx, rate: rate(p.Pacer), turn: make(chan struct{}, 1)}
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	r.requests, r.arrive = requests, r.plan.arrivals()
+	r.requests = requests
+	r.pacing.arrive = r.plan.arrivals()
 	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
 	for i := range r.tallies {
 		r.tallies[i] = &tally{Counts: newCounts(p.Targets)}
@@ -251,11 +252,11 @@ func (r *run) begin() error {
 
 // skip leaves out requests that were due before the beginning.
 func (r *run) skip(late time.Duration) {
-	all := r.arrive
-	r.arrive = func() (due time.Duration, ok bool) {
+	all := r.pacing.arrive
+	r.pacing.arrive = func() (due time.Duration, ok bool) {
 		for due, ok = all(); ok && due < late; due, ok = all() {
 		}
-		r.arrive = all
+		r.pacing.arrive = all
 		return due, ok
 	}
 }
@@ -284,10 +285,10 @@ func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 func (r *run) stoppedAt(now time.Time) time.Time {
 	r.pacing.Lock()
 	defer r.pacing.Unlock()
-	if r.stopped.IsZero() {
-		r.stopped = now
+	if r.pacing.stopped.IsZero() {
+		r.pacing.stopped = now
 	}
-	return r.stopped
+	return r.pacing.stopped
 }
 
 // leaveRest counts the requests that were due and that no line has taken.
@@ -301,13 +302,13 @@ func (r *run) leaveRest() {
 	if interrupted {
 		now = r.stoppedAt(now)
 	}
-	for offset, ok := r.arrive(); ok; offset, ok = r.arrive() {
+	for offset, ok := r.pacing.arrive(); ok; offset, ok = r.pacing.arrive() {
 		due := r.start.Add(offset)
 		if interrupted && due.After(now) {
 			return
 		}
 		rest.notSent(due, now)
-		r.planned++
+		r.pacing.planned++
 	}
 }
 
@@ -338,13 +339,17 @@ type run struct {
 	turn       chan struct{} // has an element while a line waits for the next request
 	tallies    []*tally      // each shared by several lines
 
-	pacing  sync.Mutex                   // guards the rest
+	pacing pacing
+	pulse  pulse
+	cpu    usage
+}
+
+// pacing is what lines take their requests from, one at a time.
+type pacing struct {
+	sync.Mutex
 	arrive  func() (time.Duration, bool) // when the next request is due, after start
 	planned int64                        // requests that were due, or without a rate were sent
 	stopped time.Time                    // when the run was interrupted
-
-	pulse pulse
-	cpu   usage
 }
 
 func (r *run) paced() bool { return r.rate > 0 }
@@ -400,11 +405,11 @@ func (r *run) result() *Result {
 	}
 	answered, span := result.Done, result.Elapsed
 	if r.paced() {
-		result.Planned = r.planned
-		answered, span = result.SentOnTime, lasts
+		result.Planned = r.pacing.planned
+		answered, span = result.Account.SentOnTime, lasts
 		if result.Interrupted {
 			// n requests take n intervals: the last is due one interval before the end.
-			span = time.Duration(float64(r.planned) / r.rate * 1e9)
+			span = time.Duration(float64(r.pacing.planned) / r.rate * 1e9)
 		}
 	}
 	if span > 0 {

@@ -102,8 +102,8 @@ func TestClosedLoop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Done != n.Load() || r.Done == 0 || r.Begun != 0 {
-		t.Errorf("%d of %d requests are counted, %d were late", r.Done, n.Load(), r.Begun)
+	if r.Done != n.Load() || r.Done == 0 || r.Account.Begun != 0 {
+		t.Errorf("%d of %d requests are counted, %d were late", r.Done, n.Load(), r.Account.Begun)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 	check("processors were 95% busy")
 	r.CPU = time.Second
 	check("")
-	r.Limits["no local port is free"] = 3
+	r.Account.Limits["no local port is free"] = 3
 	check("3 requests were not sent, as no local port is free")
 }
 

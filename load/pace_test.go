@@ -68,8 +68,8 @@ func testInterruptDuringStandstill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Done != 10 || r.Unanswered != 1 || r.NotSent < 78 || r.NotSent > 80 { // with one that is due before it is noticed
-		t.Errorf("%d answered, %d not, %d not sent, want 10, 1 and some 79", r.Done, r.Unanswered, r.NotSent)
+	if r.Done != 10 || r.Account.Unanswered != 1 || r.Account.NotSent < 78 || r.Account.NotSent > 80 { // with one that is due before it is noticed
+		t.Errorf("%d answered, %d not, %d not sent, want 10, 1 and some 79", r.Done, r.Account.Unanswered, r.Account.NotSent)
 	}
 	if p50, _, bounded := r.Between(50); p50 < 340*time.Millisecond || bounded {
 		t.Errorf("p50 is at least %v: the standstill is hidden", p50)
@@ -137,7 +137,7 @@ func TestLatenessOfTheTail(t *testing.T) {
 
 func fabricated() *Result {
 	r := &Result{Rate: 100, Achieved: 100, Planned: 100, Counts: newCounts(nil), Use: Use{Elapsed: time.Second, Processors: 2, CPU: time.Second}}
-	r.SentOnTime = 100
+	r.Account.SentOnTime = 100
 	return r
 }
 

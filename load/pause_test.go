@@ -160,8 +160,8 @@ func TestOwnLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Failed() != 0 || r.NotSent == 0 || r.Done+r.NotSent != 20 || !strings.Contains(r.Invalid(), "requests were not sent, as no local port is free") {
-		t.Errorf("%d failed, %d not sent, %d answered: %q", r.Failed(), r.NotSent, r.Done, r.Invalid())
+	if r.Failed() != 0 || r.Account.NotSent == 0 || r.Done+r.Account.NotSent != 20 || !strings.Contains(r.Invalid(), "requests were not sent, as no local port is free") {
+		t.Errorf("%d failed, %d not sent, %d answered: %q", r.Failed(), r.Account.NotSent, r.Done, r.Invalid())
 	}
 }
 
@@ -175,7 +175,7 @@ func TestAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := r.Summary()
-	if r.NotSent < 200 || s.Due != 300 || s.Due != s.Sent+s.NotSent || s.Sent != s.Answered+s.Failed+s.Unanswered || s.Failed > 1 {
+	if r.Account.NotSent < 200 || s.Due != 300 || s.Due != s.Sent+s.NotSent || s.Sent != s.Answered+s.Failed+s.Unanswered || s.Failed > 1 {
 		t.Errorf("%+v", s)
 	}
 }

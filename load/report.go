@@ -24,10 +24,10 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("rate      %.1f/s, as many as the senders could (closed loop)", r.Achieved)
 	}
 	p("requests  %d in %v, %d failed", r.Done, r.Elapsed.Round(time.Millisecond), r.Failed())
-	if r.NotSent+r.Unanswered > 0 {
-		due := r.Attempts() + r.NotSent
-		p("account   %d due = %d sent + %d not sent", due, r.Attempts(), r.NotSent)
-		p("          %d sent = %d answered + %d failed + %d unanswered", r.Attempts(), r.Done-r.Failed(), r.Failed(), r.Unanswered)
+	if r.Account.NotSent+r.Account.Unanswered > 0 {
+		due := r.Attempts() + r.Account.NotSent
+		p("account   %d due = %d sent + %d not sent", due, r.Attempts(), r.Account.NotSent)
+		p("          %d sent = %d answered + %d failed + %d unanswered", r.Attempts(), r.Done-r.Failed(), r.Failed(), r.Account.Unanswered)
 	}
 	if r.unreported > 0 {
 		p("          %d were not sent, or by a worker that ended before it could say so", r.unreported)
@@ -51,10 +51,10 @@ func (r *Result) WriteTable(w io.Writer) error {
 	for _, t := range r.Targets {
 		p("target    %s: %d, %.1f/s, %d failed%s", t.Name, t.Done, t.Rate(r), t.Failed, t.percentiles(r))
 	}
-	if r.Sent+r.Received > 0 {
-		p("messages  %d sent, %d received", r.Sent, r.Received)
+	if r.Messages.Sent+r.Messages.Received > 0 {
+		p("messages  %d sent, %d received", r.Messages.Sent, r.Messages.Received)
 	}
-	if h := r.MessageLatency; h.Histogram != nil && r.Invalid() == "" {
+	if h := r.Messages.Latency; h.Histogram != nil && r.Invalid() == "" {
 		p("  each    p50 %v, p99 %v, max %v", rounded(h.ValueAtQuantile(50)), rounded(h.ValueAtQuantile(99)), rounded(h.Max()))
 	}
 	if why := r.Shortfall(); why != "" {
@@ -143,7 +143,7 @@ func (r *Result) writeApart(p func(format string, a ...any)) {
 func at(h Histogram, percentile float64) time.Duration { return rounded(h.ValueAtQuantile(percentile)) }
 
 // Attempts is how many requests were sent.
-func (r *Result) Attempts() int64 { return r.Done + r.Unanswered }
+func (r *Result) Attempts() int64 { return r.Done + r.Account.Unanswered }
 
 func (r *Result) perCPU() float64 {
 	if r.CPU <= 0 {

@@ -100,14 +100,14 @@ func (o Objective) Missed(r *Result) string {
 // missed is Missed, and says whether the generator is why nothing is known.
 func (o Objective) missed(r *Result) (why string, generator bool) {
 	var got float64
-	is := func() string { return "" }
+	var is func() string
 	switch {
 	case o.latency():
 		return o.missedLatency(r)
 	case o.Of == "rate":
 		got = r.Achieved
 		if r.Planned > 0 && r.Rate > 0 { // random arrivals are more or fewer by chance
-			got = r.Rate * float64(r.SentOnTime) / float64(r.Planned)
+			got = r.Rate * float64(r.Account.SentOnTime) / float64(r.Planned)
 		}
 		is = func() string { return fmt.Sprintf("the rate is %.4g", got) }
 	case o.Of == "errors":
@@ -148,7 +148,7 @@ func (o Objective) missedLatency(r *Result) (why string, generator bool) {
 	if o.Of == "mean" {
 		least = time.Duration(r.Least.Mean())
 		most = time.Duration(r.Latency.Mean())
-		bounded = r.Unanswered+r.NotSent == 0
+		bounded = r.Account.Unanswered+r.Account.NotSent == 0
 	}
 	if !bounded {
 		most = math.MaxInt64
@@ -171,7 +171,7 @@ func (o Objective) missedLatency(r *Result) (why string, generator bool) {
 // misses if not everything was sent on time or, where no objective is about errors, if a request
 // failed. generator says that the generator was the reason, not the server.
 func Missed(r *Result, objectives []Objective) (why string, generator bool) {
-	if len(r.Limits) > 0 || r.fault != "" {
+	if len(r.Account.Limits) > 0 || r.fault != "" {
 		return r.Invalid(), true
 	}
 	if failed := r.Failed(); failed > 0 && !slices.ContainsFunc(objectives, Objective.Counts) {

@@ -17,17 +17,9 @@ import (
 
 // Counts are what was counted of requests: on some lines, by a worker of a fleet, or in all.
 type Counts struct {
-	// Begun is how many requests were sent at a rate, and SentOnTime how many of them while the plan
-	// lasted.
-	Begun, SentOnTime int64
-	// NotSent is how many requests were due and were not sent: all connections were busy, or the
-	// generator's machine had reached one of Limits.
-	NotSent int64
-	Limits  map[string]int64
-	// Unanswered is how many requests were sent and had no answer when the plan was interrupted.
-	Unanswered int64
-	Errors     map[string]int64
-	Statuses   map[int]int64 // answers by their status: HTTP's, or gRPC's
+	Account  Account
+	Errors   map[string]int64
+	Statuses map[int]int64 // answers by their status: HTTP's, or gRPC's
 	// Latency is the time from when a request was due, or sent if there was no rate, to its answer,
 	// in nanoseconds: the most that the server may have taken. Errors are included. A request that
 	// was not sent or not answered has no bound, which is the histogram's longest time.
@@ -39,15 +31,32 @@ type Counts struct {
 	// there is none.
 	Successes, Failures Histogram
 	// Paused is for how long the generator did not run although it should have.
-	Paused time.Duration
-	// Sent and Received count the messages of gRPC streams. MessageLatency is the time, in
-	// nanoseconds, from the sending of a message to its answer, or for a server stream from one
-	// message to the next. It has no histogram if there were none.
-	Sent, Received int64
-	MessageLatency Histogram
+	Paused   time.Duration
+	Messages Messages
 	// Targets has the figures of each of Plan.Targets.
 	Targets []TargetResult
 	ended   time.Time // when the last answer came
+}
+
+// An Account says what became of the requests that were due.
+type Account struct {
+	// Begun is how many requests were sent at a rate, and SentOnTime how many of them before the
+	// plan ended.
+	Begun, SentOnTime int64
+	// NotSent is how many requests were due and were not sent: all connections were busy, or the
+	// generator's machine had reached one of Limits.
+	NotSent int64
+	Limits  map[string]int64
+	// Unanswered is how many requests were sent and had no answer when the plan was interrupted.
+	Unanswered int64
+}
+
+// Messages are those of streams: of gRPC, and server-sent events.
+type Messages struct {
+	Sent, Received int64
+	// Latency is the time, in nanoseconds, from the sending of a message to its answer, or for a
+	// server stream from one message to the next. It has no histogram if there were none.
+	Latency Histogram
 }
 
 // TargetResult is what was measured of one target: its answers, and how many of them failed. Its
@@ -99,7 +108,7 @@ func newMicroseconds() *hdrhistogram.Histogram {
 }
 
 func newCounts(targets []string) Counts {
-	c := Counts{Latency: newLatencies(), Least: newLatencies(), Errors: map[string]int64{}, Limits: map[string]int64{}, Statuses: map[int]int64{}}
+	c := Counts{Latency: newLatencies(), Least: newLatencies(), Account: Account{Limits: map[string]int64{}}, Errors: map[string]int64{}, Statuses: map[int]int64{}}
 	for _, name := range targets {
 		c.Targets = append(c.Targets, TargetResult{Name: name})
 	}
@@ -162,8 +171,8 @@ func (t *TargetResult) done(d time.Duration, err error) {
 func (c *Counts) add(other *Counts) {
 	c.Latency.Merge(other.Latency.Histogram)
 	c.Least.Merge(other.Least.Histogram)
-	for why, n := range other.Limits {
-		c.Limits[why] += n
+	for why, n := range other.Account.Limits {
+		c.Account.Limits[why] += n
 	}
 	c.Successes.add(other.Successes)
 	c.Failures.add(other.Failures)
@@ -174,11 +183,11 @@ func (c *Counts) add(other *Counts) {
 		c.Statuses[status] += n
 	}
 	c.ended = later(c.ended, other.ended)
-	c.Begun += other.Begun
-	c.SentOnTime += other.SentOnTime
-	c.NotSent += other.NotSent
+	c.Account.Begun += other.Account.Begun
+	c.Account.SentOnTime += other.Account.SentOnTime
+	c.Account.NotSent += other.Account.NotSent
 	c.Paused = max(c.Paused, other.Paused) // they run side by side
-	c.Unanswered += other.Unanswered
+	c.Account.Unanswered += other.Account.Unanswered
 	for i, from := range other.Targets {
 		if i == len(c.Targets) {
 			c.Targets = append(c.Targets, TargetResult{Name: from.Name})
@@ -190,9 +199,9 @@ func (c *Counts) add(other *Counts) {
 			to.Failed += from.Failed
 		}
 	}
-	c.Sent += other.Sent
-	c.Received += other.Received
-	c.MessageLatency.add(other.MessageLatency)
+	c.Messages.Sent += other.Messages.Sent
+	c.Messages.Received += other.Messages.Received
+	c.Messages.Latency.add(other.Messages.Latency)
 }
 
 // add adds another histogram, if there is one.

@@ -261,7 +261,7 @@ func IsJSON(body []byte) bool {
 	return json.Valid(placeholder.ReplaceAll(body, []byte("0")))
 }
 
-// escapeJSON escapes a value that stands within a string of JSON. Numbers and names stay as they are.
+// escapeJSON escapes a value that stands within a string of JSON. Numbers and names stay the same.
 func escapeJSON(value string) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -18,8 +18,8 @@ func (r *Result) Invalid() string {
 	if r.fault != "" {
 		return r.fault
 	}
-	for _, why := range slices.Sorted(maps.Keys(r.Limits)) {
-		return fmt.Sprintf("the generator was the limit: %d requests were not sent, as %s", r.Limits[why], why)
+	for _, why := range slices.Sorted(maps.Keys(r.Account.Limits)) {
+		return fmt.Sprintf("the generator was the limit: %d requests were not sent, as %s", r.Account.Limits[why], why)
 	}
 	if busy := r.Busy(); busy > 0.9 {
 		return fmt.Sprintf("the generator was the limit: its %d processors were %.0f%% busy", r.Processors, busy*100)
@@ -40,7 +40,7 @@ func (r *Result) overloaded() bool { return r.late(r.Planned - r.unreported) }
 // late reports whether more than a hundredth of the requests that were due were not sent on time.
 // When a run is interrupted, one may just have become due.
 func (r *Result) late(due int64) bool {
-	missing := due - r.SentOnTime
+	missing := due - r.Account.SentOnTime
 	return r.Rate > 0 && float64(missing) > 0.01*float64(due) && (missing > 1 || !r.Interrupted)
 }
 

@@ -53,12 +53,12 @@ func (w *Work) claim(now time.Time) (due time.Time, ok bool) {
 	r.pacing.Lock()
 	defer r.pacing.Unlock()
 	if !r.paced() {
-		r.planned++
-		return now, now.Before(r.end) && r.planned <= r.plan.Most
+		r.pacing.planned++
+		return now, now.Before(r.end) && r.pacing.planned <= r.plan.Most
 	}
-	offset, ok := r.arrive()
+	offset, ok := r.pacing.arrive()
 	if ok {
-		r.planned++
+		r.pacing.planned++
 	}
 	return r.start.Add(offset), ok
 }
@@ -67,7 +67,7 @@ func (w *Work) claim(now time.Time) (due time.Time, ok bool) {
 func (w *Work) unclaim() {
 	w.run.pacing.Lock()
 	defer w.run.pacing.Unlock()
-	w.run.planned--
+	w.run.pacing.planned--
 }
 
 // sent counts a request that is sent now. It returns false if the request must not be sent.
@@ -81,12 +81,12 @@ func (w *Work) sent(t timing) (ok bool) {
 	}
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.Begun++
+	w.tally.Account.Begun++
 	// Shortfall is about the server and the connections: it leaves out for how long the generator
 	// made the request wait, and tolerates a hundredth of the plan.
 	ready := t.sent.Add(-t.charged.Sub(t.due))
 	if ready.Sub(w.run.end) <= w.run.end.Sub(w.run.start)/100 {
-		w.tally.SentOnTime++
+		w.tally.Account.SentOnTime++
 	}
 	return true
 }
@@ -119,8 +119,8 @@ func (w *Work) done(target int, t timing, now, earliest time.Time, status int, e
 		if why := ownLimit(err); why != "" {
 			w.tally.mu.Lock()
 			defer w.tally.mu.Unlock()
-			w.tally.Limits[why]++
-			w.tally.NotSent++
+			w.tally.Account.Limits[why]++
+			w.tally.Account.NotSent++
 			w.tally.unbounded(now.Sub(t.due))
 			return
 		}
@@ -152,15 +152,15 @@ func (w *Work) message(sent bool, latency time.Duration) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
 	if sent {
-		w.tally.Sent++
+		w.tally.Messages.Sent++
 	} else {
-		w.tally.Received++
+		w.tally.Messages.Received++
 	}
 	if latency > 0 {
-		if w.tally.MessageLatency.Histogram == nil {
-			w.tally.MessageLatency = newLatencies()
+		if w.tally.Messages.Latency.Histogram == nil {
+			w.tally.Messages.Latency = newLatencies()
 		}
-		record(w.tally.MessageLatency, latency)
+		record(w.tally.Messages.Latency, latency)
 	}
 }
 
@@ -169,7 +169,7 @@ func (w *Work) message(sent bool, latency time.Duration) {
 func (w *Work) giveUp(t timing, now time.Time) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.Unanswered++
+	w.tally.Account.Unanswered++
 	w.tally.unbounded(now.Sub(t.charged))
 }
 
@@ -177,7 +177,7 @@ func (w *Work) giveUp(t timing, now time.Time) {
 func (w *Work) notSent(due, now time.Time) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.NotSent++
+	w.tally.Account.NotSent++
 	w.tally.unbounded(now.Sub(due))
 }
 

@@ -331,8 +331,8 @@ func (b *bed) interruptedLooking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !out.Interrupted || out.Achieved < 10 || out.NotSent+out.Unanswered+out.Done != 60_000 {
-		t.Errorf("interrupted: %v, %.1f a second, %d answered, %d not, %d not sent", out.Interrupted, out.Achieved, out.Done, out.Unanswered, out.NotSent)
+	if !out.Interrupted || out.Achieved < 10 || out.Account.NotSent+out.Account.Unanswered+out.Done != 60_000 {
+		t.Errorf("interrupted: %v, %.1f a second, %d answered, %d not, %d not sent", out.Interrupted, out.Achieved, out.Done, out.Account.Unanswered, out.Account.NotSent)
 	}
 	if err := client.Delete(t.Context(), job); err != nil {
 		t.Fatal(err)
