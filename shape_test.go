@@ -38,7 +38,7 @@ var wideTypes = []string{
 	"internal/history/trend/trend.go Point",
 	"internal/report/html.go page",
 	"internal/report/jsoncli.go Listed",
-	"internal/report/jsoncli.go Load",
+	"load/json.go Summary",
 	"internal/service/greeter/greeter.go Counters",
 	"internal/verdict/analyze.go Result",
 	"internal/verdict/changes.go Change",

@@ -218,9 +218,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	if p.Began != nil {
 		p.Began(r.soFar)
 	}
-	if !allLoops(p.Lines) {
-		defer r.pulse.begin()()
-	}
+	defer r.pulse.begin(p.Lines)()
 	var group sync.WaitGroup
 	for i, line := range p.Lines {
 		w := &Work{run: r, tally: r.tallies[i%len(r.tallies)]}

@@ -81,8 +81,12 @@ type pulse struct {
 // pulseEvery is the time between two beats. A pause that is shorter is not seen.
 const pulseEvery = 5 * time.Millisecond
 
-// begin begins to beat. The function that it returns ends that.
-func (p *pulse) begin() (end func()) {
+// begin begins to beat, unless all lines know themselves when they did not run. The function that it
+// returns ends that.
+func (p *pulse) begin(lines []Line) (end func()) {
+	if allLoops(lines) {
+		return func() {}
+	}
 	p.beat = time.Now()
 	stop := make(chan struct{})
 	var group sync.WaitGroup
@@ -141,7 +145,6 @@ func (p *pulse) charge(due, now, free time.Time) time.Time {
 	return charge(&p.owed, due, now)
 }
 
-// allLoops reports whether all lines know themselves when they did not run.
 func allLoops(lines []Line) bool {
 	return !slices.ContainsFunc(lines, func(line Line) bool {
 		_, is := line.(*loop)
