@@ -188,7 +188,9 @@ func TestAllAddresses(t *testing.T) {
 	defer server.Close()
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	for _, addresses := range [][]string{{"127.0.0.1", "127.0.0.2", "127.0.0.3"}, {"127.0.0.1", "::1"}} {
+		mu.Lock()
 		clear(conns)
+		mu.Unlock()
 		lookup := func(context.Context, string) ([]string, error) { return addresses, nil }
 		pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 6, Streams: 1, lookup: lookup, Request: Request{URL: parsed(t, "http://name:"+port+"/")}})
 		if err != nil {
