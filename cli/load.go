@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,9 +40,9 @@ not; 2 for wrong usage or a fault of the tool; 130 if interrupted.`,
   postage load --proto http2 --slo 'p99<5ms' http://localhost:8080/`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if f.config != "" {
-				if args, err = readLoadConfig(f.config, cmd.Flags(), args); err != nil {
-					return fmt.Errorf("--config: %w", err)
+			if f.fleet.share != "" {
+				if args, err = readShare(f.fleet.share, cmd.Flags()); err != nil {
+					return err
 				}
 			}
 			return runLoad(cmd, args, f)
@@ -56,9 +57,6 @@ not; 2 for wrong usage or a fault of the tool; 130 if interrupted.`,
 }
 
 func runLoad(cmd *cobra.Command, args []string, f loadFlags) (err error) {
-	if f.schema {
-		return writeLoadSchema(cmd.OutOrStdout(), cmd.Flags())
-	}
 	asserts, err := f.settle(cmd.Flags(), args)
 	if err != nil {
 		return err
@@ -93,10 +91,9 @@ func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.
 	if err := f.checkFleet(flags, args); err != nil {
 		return nil, err
 	}
-	timed := flags.Changed("rate") || flags.Changed("duration")
 	if err := refuse([]refusal{
-		{f.replay != "" && timed, "--replay says when requests are due", "leave --rate and --duration out; --speed changes the pace"},
-		{f.stages != "" && timed, "--stages says the rates and how long they last", "leave --rate and --duration out"},
+		{f.replay != "" && (f.rate.text != "" && f.rate.speed == 0 || flags.Changed("duration")), "--replay says when requests are due", "leave --duration out, and --rate or give it a pace, such as 10x"},
+		{f.rate.stages != nil && flags.Changed("duration"), "--rate says how long its stages last", "leave --duration out"},
 	}); err != nil {
 		return nil, err
 	}
@@ -116,27 +113,23 @@ func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.
 }
 
 // pacer is that of all flags but --replay.
-func (f *loadFlags) pacer() (load.Pacer, error) {
-	if f.stages != "" {
-		stages, err := load.ParseStages(f.stages)
-		if err != nil {
-			return nil, fmt.Errorf("--stages: %w", err)
-		}
-		return stages, nil
+func (f *loadFlags) pacer() load.Pacer {
+	if f.rate.stages != nil {
+		return f.rate.stages
 	}
 	lasts := f.duration
-	if seconds := float64(f.most) / float64(f.rate); f.most > 0 && seconds < lasts.Seconds() {
+	if seconds := float64(f.most) / f.rate.rate; f.most > 0 && seconds < lasts.Seconds() {
 		lasts = time.Duration(seconds * 1e9)
 	}
-	return load.Constant{Rate: float64(f.rate), For: lasts}, nil
+	return load.Constant{Rate: f.rate.rate, For: lasts}
 }
 
 // plan is what is sent over a pool's connections.
 func (f *loadFlags) plan(pacer load.Pacer, pool *load.Pool) load.Plan {
 	p := load.Plan{
-		Pacer: pacer, Poisson: f.arrivals == "poisson", Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, GiveUp: 3 * time.Second, Kept: f.kept,
+		Pacer: pacer, Poisson: f.arrivals == "poisson", Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, GiveUp: f.giveUp,
 	}
-	if f.rate == 0 {
+	if f.rate.max {
 		p.Most = f.most
 	}
 	return p
@@ -146,7 +139,7 @@ func (f *loadFlags) plan(pacer load.Pacer, pool *load.Pool) load.Plan {
 func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan, asserts []load.Objective) (err error) {
 	ctx := cmd.Context()
 	if f.warmUp > 0 {
-		before, rate := plan, float64(f.rate)
+		before, rate := plan, f.rate.rate
 		if requests, lasts := plan.Pacer.Span(); requests > 0 {
 			rate = requests / lasts.Seconds()
 		}
@@ -175,7 +168,10 @@ func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan
 	if seconds.wanted() {
 		plan.Every, plan.Told = time.Second, seconds.told
 	}
-	server := load.Server{PID: f.serverPID, Metrics: f.serverMetrics}
+	server, err := load.ParseServer(f.server)
+	if err != nil {
+		return fmt.Errorf("--server: %w", err)
+	}
 	before, err := server.Now(ctx)
 	if err != nil {
 		return err
@@ -221,6 +217,23 @@ func (f *loadFlags) search(cmd *cobra.Command, plan load.Plan, asserts []load.Ob
 	return f.write(cmd, result, asserts)
 }
 
+// shows reports whether a result shows what it was asked for. Without assertions that is the
+// latencies or, at maximum rate, the throughput. With them it is enough that requests were sent.
+func (f *loadFlags) shows(cmd *cobra.Command, result *load.Result, asserts []load.Objective) bool {
+	if result.Rate == 0 {
+		return true
+	}
+	if len(asserts) == 0 {
+		return result.Invalid() == ""
+	}
+	rated := slices.ContainsFunc(asserts, func(o load.Objective) bool { return o.Of == "rate" })
+	if why := result.Shortfall(); why != "" && !rated {
+		say(cmd, "%s", why)
+		return false
+	}
+	return len(result.Account.Limits) == 0
+}
+
 // write prints a result and returns how the command ends.
 func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []load.Objective) (err error) {
 	stdout := cmd.OutOrStdout()
@@ -232,13 +245,6 @@ func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []loa
 	if err != nil {
 		return err
 	}
-	if f.hgrm != "" {
-		if why := result.Invalid(); why != "" {
-			say(cmd, "%s is not written: the latencies are not valid", f.hgrm)
-		} else if err := writeFile(f.hgrm, result.WriteHGRM); err != nil {
-			return err
-		}
-	}
 	if cmd.Context().Err() != nil {
 		return lab.ErrInterrupted
 	}
@@ -248,12 +254,12 @@ func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []loa
 	kept, judged := true, false
 	for _, o := range asserts {
 		why := o.Missed(result)
-		kept, judged = kept && why == "", judged || o.Counts()
+		kept = kept && why == ""
+		judged = judged || o.Counts()
 		say(cmd, "--assert '%v': %s", o, cmp.Or(why, "kept"))
 	}
-	// At maximum rate the result is the throughput, which is valid. An assertion about errors says
-	// how many are allowed.
-	if !kept || result.Failed() > 0 && !judged || result.Rate > 0 && result.Invalid() != "" {
+	// An assertion about errors says how many are allowed.
+	if !kept || result.Failed() > 0 && !judged || !f.shows(cmd, result, asserts) {
 		return errFailedRow
 	}
 	return nil

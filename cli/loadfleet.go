@@ -23,8 +23,9 @@ type fleetFlags struct {
 	on                           bool
 	workers                      int
 	image, namespace, kubeconfig string
-	serviceAccount, attach       string
+	attach                       string
 	hostNetwork, worker          bool
+	share                        string // the file with a worker's command line
 }
 
 func (f *fleetFlags) register(flags *pflag.FlagSet) {
@@ -33,21 +34,24 @@ func (f *fleetFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.image, "image", "postage:latest", "with --kubernetes: the container `image`, as docs/Dockerfile makes it")
 	flags.StringVar(&f.namespace, "namespace", "", "with --kubernetes: the `namespace` (default the kubeconfig's)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "with --kubernetes: the `file` that names the cluster (default kubectl's)")
-	flags.StringVar(&f.serviceAccount, "service-account", "postage-load", "with --kubernetes: the `account` that workers report with")
 	flags.BoolVar(&f.hostNetwork, "host-network", false, "with --kubernetes: workers use their nodes' network, not that of pods")
 	flags.StringVar(&f.attach, "attach", "", "gather the results of a `job` that another command started")
 	flags.BoolVar(&f.worker, "kubernetes-worker", false, "be one of the workers")
+	flags.StringVar(&f.share, "kubernetes-share", "", "take the command line from this `file`")
 	_ = flags.MarkHidden("kubernetes-worker")
+	_ = flags.MarkHidden("kubernetes-share")
 }
 
 // notForWorkers are flags that only the command has. Those in workersFiles name files.
 var (
 	notForWorkers = []string{
-		"kubernetes", "image", "namespace", "kubeconfig", "service-account", "host-network", "attach", "config",
-		"json", "hgrm", "assert",
+		"kubernetes", "image", "namespace", "kubeconfig", "host-network", "attach", "json", "assert",
 	}
 	workersFiles = []string{"body", "targets", "data", "ca", "cert", "key", "proto-file"}
 )
+
+// workersAccount is the account that workers report with (docs/kubernetes.md).
+const workersAccount = "postage-load"
 
 // sums is why a fleet has nothing by the second.
 const sums = "its workers report what they have counted since the start, not each second"
@@ -66,37 +70,47 @@ func (f *loadFlags) checkFleet(flags *pflag.FlagSet, args []string) error {
 	return refuse([]refusal{
 		{f.fleet.workers < 1, "--workers must be at least 1", ""},
 		{len(args) == 0 && f.targets == "", "--kubernetes needs a URL: workers do not reach the built-in server", "give the URL of a server that pods reach"},
-		{f.rate == 0, no("--rate max", "its workers divide a rate among them; give --rate, such as 100"), ""},
+		{f.rate.max, no("--rate max", "its workers divide a rate among them; give --rate, such as 100"), ""},
 		{f.slo != "", no("--slo", "a Job has one rate; run one for each rate to try, with --assert"), ""},
 		{f.replay != "", no("--replay", "each worker would send the whole log; give --rate and --targets"), ""},
 		{f.csv != "", no("--csv", sums), ""},
-		{f.hlog != "", no("--hdr-log", sums+"; --hgrm has the whole distribution"), ""},
+		{f.hlog != "", no("--hdr-log", sums), ""},
 		{f.html != "", no("--html", sums), ""},
 		{f.prometheus != "", no("--prometheus", sums), ""},
-		{f.serverPID != 0 || f.serverMetrics != "", no("--server-pid or --server-metrics", "workers would begin and end apart from what it counts"), ""},
-		{f.prometheusWrite != "", no("--prometheus-write", sums), ""},
+		{f.server != "", no("--server", "workers would begin and end apart from what it counts"), ""},
 	})
 }
 
-// fleetPlan makes the workers' plan: the command's flags as their configuration file.
-func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan, error) {
-	pacer, err := f.pacer()
+// readShare sets a worker's flags, and returns its other arguments.
+func readShare(path string, flags *pflag.FlagSet) (args []string, err error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	requests, lasts := pacer.Span()
+	var line []string
+	if err := json.Unmarshal(text, &line); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := flags.Parse(line); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return flags.Args(), nil
+}
+
+// fleetPlan makes the workers' plan. Their command line is in a file, because a pod's arguments are
+// no place for what a header has.
+func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan, error) {
+	requests, lasts := f.pacer().Span()
 	p := &fleet.Plan{
 		Load:  fleet.Load{Workers: f.fleet.workers, Rate: requests / lasts.Seconds(), Duration: lasts, Poisson: f.arrivals == "poisson", Patience: f.wait + f.timeout},
-		Image: f.fleet.image, ServiceAccount: f.fleet.serviceAccount, HostNetwork: f.fleet.hostNetwork, CPU: 1,
-		Files: map[string][]byte{}, Args: []string{"load", "--kubernetes-worker", "--config", fleet.PathOf("load.yaml")},
+		Image: f.fleet.image, ServiceAccount: workersAccount, HostNetwork: f.fleet.hostNetwork, CPU: 1,
+		Files: map[string][]byte{}, Args: []string{"load", "--kubernetes-worker", "--kubernetes-share", fleet.PathOf("line.json")},
 	}
 	if flags.Changed("cpu") {
 		p.CPU = f.cpu
 	}
-	config := map[string]any{"cpu": fmt.Sprint(p.CPU)}
-	if len(args) > 0 {
-		config["url"] = args[0]
-	}
+	line := []string{fmt.Sprintf("--cpu=%d", p.CPU)}
+	add := func(name, value string) { line = append(line, "--"+name+"="+value) }
 	var failed error
 	flags.Visit(func(flag *pflag.Flag) {
 		switch many, list := flag.Value.(pflag.SliceValue); {
@@ -106,7 +120,7 @@ func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan,
 			if flag.Name == "body" {
 				var file bool
 				if path, file = strings.CutPrefix(path, "@"); !file {
-					config[flag.Name] = path
+					add(flag.Name, path)
 					return
 				}
 				at = "@"
@@ -116,17 +130,21 @@ func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan,
 				failed = errors.Join(failed, fmt.Errorf("--%s: %w", flag.Name, err))
 			}
 			name := flag.Name + filepath.Ext(path)
-			p.Files[name], config[flag.Name] = text, at+fleet.PathOf(name)
+			p.Files[name] = text
+			add(flag.Name, at+fleet.PathOf(name))
 		case list:
-			config[flag.Name] = many.GetSlice()
-		default:
-			config[flag.Name] = flag.Value.String()
+			for _, value := range many.GetSlice() {
+				add(flag.Name, value)
+			}
+		case flag.Name != "cpu":
+			add(flag.Name, flag.Value.String())
 		}
 	})
 	if failed != nil {
 		return nil, failed
 	}
-	if p.Files["load.yaml"], err = json.Marshal(config); err != nil { // which is YAML too
+	var err error
+	if p.Files["line.json"], err = json.Marshal(append(line, args...)); err != nil {
 		return nil, err
 	}
 	total := 0
@@ -134,7 +152,7 @@ func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan,
 		total += len(text)
 	}
 	if total > 1<<20 {
-		return nil, fmt.Errorf("the workers' files have %d KB together, and a Secret of Kubernetes holds 1024: put them into the image and name them in --config there", total>>10)
+		return nil, fmt.Errorf("the workers' files have %d KB together, and a Secret of Kubernetes holds 1024: give smaller ones", total>>10)
 	}
 	return p, nil
 }

@@ -1,27 +1,17 @@
 package cli
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net"
 	"net/http"
-	"net/url"
-	"os"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/exp/api/remote"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"postage/load"
 )
@@ -30,6 +20,8 @@ import (
 var latencyBounds = []float64{
 	.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 25, 60,
 }
+
+var pausedSeconds = prometheus.NewDesc("postage_load_generator_paused_seconds_total", "For how long the generator did not run although it should have: latencies may have this in them.", nil, nil)
 
 // nativeSchema is the resolution of the native histogram: eight buckets to a factor of two.
 const nativeSchema = 3
@@ -44,7 +36,7 @@ type loadMetrics struct {
 	sum     float64
 	classic map[float64]uint64
 	native  map[int]int64
-	last    load.Interval
+	last    load.Interval // its Paused is of all
 }
 
 func newLoadMetrics() *loadMetrics {
@@ -69,6 +61,7 @@ func newLoadMetrics() *loadMetrics {
 func (m *loadMetrics) told(in load.Interval) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	in.Paused += m.last.Paused
 	m.last = in
 	for _, bar := range in.Latency.Distribution() {
 		if bar.Count == 0 {
@@ -97,6 +90,7 @@ func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 		prometheus.MustNewConstHistogram(m.latency, m.count, m.sum, m.classic),
 		prometheus.MustNewConstNativeHistogram(m.latency, m.count, m.sum, m.native, nil, 0, nativeSchema, 0, m.began),
 	}
+	to <- prometheus.MustNewConstMetric(pausedSeconds, prometheus.CounterValue, m.last.Paused.Seconds())
 	for status, n := range m.last.Statuses {
 		to <- prometheus.MustNewConstMetric(m.answers, prometheus.CounterValue, float64(n), load.StatusName(status))
 	}
@@ -131,137 +125,34 @@ func (b bothHistograms) Write(to *dto.Metric) error {
 	return nil
 }
 
-// loadExport gives a load's metrics to Prometheus: when asked, or by remote write.
+// loadExport gives a load's metrics to Prometheus when it asks.
 type loadExport struct {
 	*loadMetrics
-	registry *prometheus.Registry
-	server   *http.Server
-	api      *remote.API
-	labels   model.LabelSet // of what is written
-	wake     chan struct{}  // something new is to be written
-	written  chan struct{}  // closed when all is
-	failed   error          // the last failure to write; read after written is closed
-	ctx      context.Context
-	giveUp   context.CancelCauseFunc
+	server *http.Server
 }
 
-// lastWrites is how long what is left to be written may take at the end.
-const lastWrites = 3 * time.Second
-
-// openExport listens, and begins to write, as the flags say. It returns nil if they ask for
-// neither.
+// openExport listens where --prometheus says. It returns nil without it.
 func (f *loadFlags) openExport() (*loadExport, error) {
-	if f.prometheus == "" && f.prometheusWrite == "" {
+	if f.prometheus == "" {
 		return nil, nil
 	}
-	e := &loadExport{loadMetrics: newLoadMetrics(), registry: prometheus.NewPedanticRegistry()}
-	e.registry.MustRegister(e.loadMetrics)
-	if f.prometheusWrite != "" {
-		u, err := url.Parse(f.prometheusWrite)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, hinted(fmt.Errorf("--prometheus-write %q is not a URL", f.prometheusWrite), "want one such as http://localhost:9090/api/v1/write")
-		}
-		e.api, err = remote.NewAPI(u.String(), remote.WithAPIPath(""), remote.WithAPIHTTPClient(&http.Client{Timeout: 5 * time.Second}),
-			remote.WithAPIBackoff(remote.BackoffConfig{Min: 100 * time.Millisecond, Max: time.Second, MaxRetries: 3}))
-		if err != nil {
-			return nil, fmt.Errorf("--prometheus-write: %w", err)
-		}
-		host, _ := os.Hostname()
-		e.labels = model.LabelSet{"job": "postage_load", "instance": model.LabelValue(cmp.Or(host, "unknown"))}
-		e.wake, e.written = make(chan struct{}, 1), make(chan struct{})
-		e.ctx, e.giveUp = context.WithCancelCause(context.Background())
-		go func() {
-			defer close(e.written)
-			for range e.wake {
-				e.failed = e.write()
-			}
-		}()
+	registry, metrics := prometheus.NewPedanticRegistry(), newLoadMetrics()
+	registry.MustRegister(metrics)
+	listener, err := net.Listen("tcp", f.prometheus)
+	if err != nil {
+		return nil, fmt.Errorf("--prometheus: %w", err)
 	}
-	if f.prometheus != "" {
-		listener, err := net.Listen("tcp", f.prometheus)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("--prometheus: %w", err), e.close())
-		}
-		mux := http.NewServeMux()
-		mux.Handle("/metrics", promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{}))
-		e.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-		go func() { _ = e.server.Serve(listener) }()
-	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	e := &loadExport{metrics, &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
+	go func() { _ = e.server.Serve(listener) }()
 	return e, nil
 }
 
-func (e *loadExport) told(in load.Interval) {
-	e.loadMetrics.told(in)
-	if e.api != nil {
-		select {
-		case e.wake <- struct{}{}:
-		default: // it will be written with what is not yet
-		}
-	}
-}
-
-// close writes what is left, and stops listening.
-func (e *loadExport) close() (err error) {
+// close stops listening.
+func (e *loadExport) close() error {
 	if e == nil {
 		return nil
 	}
-	if e.server != nil {
-		err = e.server.Close()
-	}
-	if e.api != nil {
-		defer time.AfterFunc(lastWrites, func() { e.giveUp(fmt.Errorf("no answer within %v of the end", lastWrites)) }).Stop()
-		close(e.wake)
-		<-e.written
-		e.giveUp(nil)
-		if e.failed != nil {
-			err = errors.Join(err, fmt.Errorf("--prometheus-write: %w", e.failed))
-		}
-	}
-	return err
+	return e.server.Close()
 }
-
-// write sends the current figures as remote write 1.0, which every receiver accepts.
-func (e *loadExport) write() error {
-	families, err := e.registry.Gather()
-	if err != nil {
-		return err
-	}
-	now := model.Now()
-	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{Timestamp: now}, families...)
-	if err != nil {
-		return err
-	}
-	if _, err = e.api.Write(e.ctx, remote.WriteV1MessageType, encodeWrite(samples, e.labels)); e.ctx.Err() != nil {
-		return context.Cause(e.ctx)
-	}
-	return err
-}
-
-// encodeWrite encodes the WriteRequest of
-// https://github.com/prometheus/prometheus/blob/main/prompb/remote.proto by hand: its generated
-// code would make all of Prometheus a dependency.
-func encodeWrite(samples model.Vector, labels model.LabelSet) writeRequest {
-	var out writeRequest
-	message := func(to []byte, field protowire.Number, m []byte) []byte {
-		return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), m)
-	}
-	for _, s := range samples {
-		var series []byte
-		all := model.LabelSet(s.Metric).Merge(labels)
-		for _, name := range slices.Sorted(maps.Keys(all)) { // as the protocol wants them
-			label := message(nil, 1, []byte(name))
-			series = message(series, 1, message(label, 2, []byte(all[name])))
-		}
-		sample := protowire.AppendFixed64(protowire.AppendTag(nil, 1, protowire.Fixed64Type), math.Float64bits(float64(s.Value)))
-		sample = protowire.AppendVarint(protowire.AppendTag(sample, 2, protowire.VarintType), uint64(s.Timestamp))
-		out = message(out, 1, message(series, 2, sample))
-	}
-	return out
-}
-
-// writeRequest is an encoded message in the type that remote.API takes.
-type writeRequest []byte
-
-func (w writeRequest) Size() int { return len(w) }
-
-func (w writeRequest) MarshalToSizedBuffer(to []byte) (int, error) { return copy(to, w), nil }

@@ -17,11 +17,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/s2"
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
@@ -108,8 +107,7 @@ postage_load_failures_total{reason="status 418"} 25
 	}
 }
 
-// A real Prometheus scrapes the metrics, receives them by remote write, and returns the run's
-// figures.
+// A real Prometheus scrapes the metrics, and returns the run's figures.
 func TestLoadPrometheus(t *testing.T) {
 	t.Parallel()
 	path, err := exec.LookPath("prometheus")
@@ -135,7 +133,7 @@ func TestLoadPrometheus(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := exec.CommandContext(ctx, path, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address="+web,
-		"--web.enable-remote-write-receiver", "--enable-feature=native-histograms")
+		"--enable-feature=native-histograms")
 	var output strings.Builder
 	cmd.Stderr = &output
 	if err := cmd.Start(); err != nil {
@@ -182,7 +180,7 @@ func TestLoadPrometheus(t *testing.T) {
 		}
 		return fmt.Sprint(answer.Data.Result[0].Value[1])
 	}
-	f := loadFlags{proto: "http1", prometheus: scraped, prometheusWrite: "http://" + web + "/api/v1/write"}
+	f := loadFlags{proto: "http1", prometheus: scraped}
 	e, err := f.openExport()
 	if err != nil {
 		t.Fatal(err)
@@ -202,85 +200,13 @@ func TestLoadPrometheus(t *testing.T) {
 	if err := e.close(); err != nil {
 		t.Fatal(err)
 	}
-	for query, want := range map[string]string{
-		`postage_load_latency_seconds_count{job="postage_load"}`:                        "100",
-		`postage_load_latency_seconds_bucket{job="postage_load",le="60"}`:               "100",
-		`postage_load_answers_total{job="postage_load",status="200"}`:                   "75",
-		`postage_load_failures_total{job="postage_load",reason="status 418"}`:           "25",
-		`count(postage_load_answers_total{job="postage_load",instance!="",status!=""})`: "2",
-	} {
-		if got := asked(query); got != want {
-			t.Errorf("%s is %s, want %s", query, got, want)
-		}
-	}
 }
 
-// A receiver that refuses is reported once, at the end.
+// An address that cannot be listened on is said at once.
 func TestLoadPrometheusRefused(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.NotFoundHandler())
-	defer server.Close()
-	f := loadFlags{proto: "http1", prometheusWrite: server.URL + "/wrong"}
-	e, err := f.openExport()
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded(t, e.told)
-	if err := e.close(); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Error(err)
-	}
-	f.prometheusWrite = "localhost:9090"
-	if _, err := f.openExport(); err == nil || !strings.Contains(err.Error(), "is not a URL") {
-		t.Error(err)
-	}
-	f = loadFlags{prometheus: "nowhere"}
+	f := loadFlags{prometheus: "nowhere"}
 	if _, err := f.openExport(); err == nil || !strings.Contains(err.Error(), "--prometheus: listen tcp") {
 		t.Error(err)
-	}
-}
-
-// A receiver that does not answer does not hold the end of a load for long: it was 21 s and more.
-func TestLoadPrometheusHangs(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // after which the context ends with the connection
-		<-r.Context().Done()
-	}))
-	defer server.Close()
-	f := loadFlags{proto: "http1", prometheusWrite: server.URL}
-	e, err := f.openExport()
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded(t, e.told)
-	begun := time.Now()
-	if err := e.close(); err == nil || !strings.Contains(err.Error(), "no answer within 3s of the end") || time.Since(begun) > 15*time.Second {
-		t.Errorf("after %v: %v", time.Since(begun), err)
-	}
-}
-
-// The metrics are exported without any other output by the second.
-func TestLoadPrometheusAlone(t *testing.T) {
-	t.Parallel()
-	var written atomic.Int64
-	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte("latency_seconds")) {
-			written.Add(1)
-		}
-		w.WriteHeader(http.StatusNoContent)
-	}))
-	defer prometheus.Close()
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer server.Close()
-	cmd := loadCommand()
-	cmd.SetOut(io.Discard)
-	cmd.SetErr(io.Discard)
-	cmd.SetArgs([]string{"--rate", "20", "--duration", "500ms", "--prometheus-write", prometheus.URL, server.URL})
-	if err := cmd.ExecuteContext(t.Context()); err != nil && !errors.Is(err, errFailedRow) { // a busy machine
-		t.Fatal(err)
-	}
-	if written.Load() == 0 {
-		t.Error("nothing was written")
 	}
 }
 
@@ -297,26 +223,17 @@ func TestLoadTargetsEverywhere(t *testing.T) {
 	if err := os.WriteFile(in("targets"), []byte("3 GET "+server.URL+"/a\nGET "+server.URL+"/b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var told strings.Builder
-	scraped := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if text, err := s2.Decode(nil, body); err == nil {
-			told.Write(text)
-		}
-		w.WriteHeader(http.StatusNoContent)
-	}))
-	defer scraped.Close()
 	cmd := loadCommand()
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)
-	cmd.SetArgs([]string{"--targets", in("targets"), "--rate", "40", "--duration", "500ms", "--csv", in("csv"), "--html", in("html"), "--prometheus-write", scraped.URL})
+	cmd.SetArgs([]string{"--targets", in("targets"), "--rate", "40", "--duration", "500ms", "--csv", in("csv"), "--html", in("html")})
 	if err := cmd.ExecuteContext(t.Context()); !errors.Is(err, errFailedRow) {
 		t.Fatal(err)
 	}
 	csv, _ := os.ReadFile(in("csv"))
 	counts := map[string][2]int{} // requests and failures, of all seconds
-	for _, row := range regexp.MustCompile(`(?m)^[0-9.]+,[0-9.]+,(\d+),(\d+),.*,GET (/.)$`).FindAllStringSubmatch(string(csv), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^[0-9.]+,[0-9.]+,(\d+),(\d+),.*,GET (/.),[0-9.]+$`).FindAllStringSubmatch(string(csv), -1) {
 		requests, _ := strconv.Atoi(row[1])
 		failures, _ := strconv.Atoi(row[2])
 		counts[row[3]] = [2]int{counts[row[3]][0] + requests, counts[row[3]][1] + failures}
@@ -328,9 +245,14 @@ func TestLoadTargetsEverywhere(t *testing.T) {
 	if !bytes.Contains(page, []byte(`<th scope="row">GET /a</th><td>15</td><td>0</td>`)) || !bytes.Contains(page, []byte(`<th scope="row">GET /b</th><td>5</td><td>5</td>`)) {
 		t.Error("the page lacks the targets")
 	}
-	for _, want := range []string{"postage_load_target_latency_seconds_count", "postage_load_target_failures_total", "GET /b"} {
-		if !strings.Contains(told.String(), want) {
-			t.Errorf("Prometheus is not told %s", want)
-		}
+	m := newLoadMetrics()
+	m.told(load.Interval{Latency: hdrhistogram.New(1, 1000, 2), Targets: []load.TargetResult{{Name: "GET /b", Done: 5, Failed: 5, Latency: load.Histogram{Histogram: hdrhistogram.New(1, 1000, 2)}}}})
+	want := `
+# HELP postage_load_target_failures_total Requests that failed, by target.
+# TYPE postage_load_target_failures_total counter
+postage_load_target_failures_total{target="GET /b"} 5
+`
+	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "postage_load_target_failures_total"); err != nil {
+		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -46,7 +47,7 @@ func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 	}
 	if file := create("csv", f.csv); file != nil {
 		s.csv = csv.NewWriter(file)
-		s.note(s.csv.Write([]string{"from_s", "to_s", "answers", "failed", "p50_ms", "p90_ms", "p99_ms", "max_ms", "target"}))
+		s.note(s.csv.Write([]string{"from_s", "to_s", "answers", "failed", "p50_ms", "p90_ms", "p99_ms", "max_ms", "target", "generator_paused_ms"}))
 	}
 	if file := create("hdr-log", f.hlog); file != nil {
 		s.hlog = hdrhistogram.NewHistogramLogWriter(file)
@@ -75,12 +76,15 @@ func (s *loadSeconds) note(err error) {
 
 // told adds a second.
 func (s *loadSeconds) told(in load.Interval) {
-	ms := func(us int64) float64 { return float64(us) / 1e3 }
 	h := in.Latency
 	if s.live.live {
 		s.live.erase()
-		fmt.Fprintf(s.live.w, "%4.0fs  %.0f answers a second, %d failed, p50 %.3g ms, p99 %.3g ms, max %.3g ms\n", in.To.Seconds(),
-			float64(in.Done)/(in.To-in.From).Seconds(), in.Failed, ms(h.ValueAtQuantile(50)), ms(h.ValueAtQuantile(99)), ms(h.Max()))
+		text := fmt.Sprintf("%.0fs %.0f/s, %d failed, p50 %s, p99 %s, max %s", in.To.Seconds(), float64(in.Done)/(in.To-in.From).Seconds(), in.Failed,
+			short(h.ValueAtQuantile(50)), short(h.ValueAtQuantile(99)), short(h.Max()))
+		if in.Paused > 0 {
+			text += fmt.Sprintf(", paused %s", short(in.Paused.Microseconds()))
+		}
+		fmt.Fprintln(s.live.w, text)
 		s.live.drawn = 1
 	}
 	if s.export != nil {
@@ -90,17 +94,31 @@ func (s *loadSeconds) told(in load.Interval) {
 		s.page = append(s.page, loadpage.SecondOf(in))
 	}
 	if s.csv != nil {
-		s.line(in.From, in.To, in.Done, in.Failed, h, "")
+		s.line(in.From, in.To, in.Done, in.Failed, h, "", in.Paused)
 	}
 	if s.hlog != nil {
 		h.SetStartTimeMs(s.began.Add(in.From).UnixMilli())
 		h.SetEndTimeMs(s.began.Add(in.To).UnixMilli())
+		if in.Paused > 0 {
+			s.note(s.hlog.OutputComment(fmt.Sprintf("the generator did not run for %v of the next interval", in.Paused.Round(time.Millisecond))))
+		}
 		s.note(s.hlog.OutputIntervalHistogram(h))
 	}
 }
 
+// short is a time of three digits at most, in microseconds to seconds.
+func short(us int64) string {
+	d := time.Duration(us) * time.Microsecond
+	for unit := time.Second; unit >= time.Millisecond; unit /= 1000 {
+		if d >= unit {
+			return fmt.Sprintf("%.3g%s", float64(d)/float64(unit), strings.TrimPrefix(unit.String(), "1"))
+		}
+	}
+	return fmt.Sprintf("%dµs", us)
+}
+
 // line writes one of the CSV: of a second or, in the end, of a target.
-func (s *loadSeconds) line(from, to time.Duration, done, failed int64, h *hdrhistogram.Histogram, target string) {
+func (s *loadSeconds) line(from, to time.Duration, done, failed int64, h *hdrhistogram.Histogram, target string, paused time.Duration) {
 	decimal := func(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 	line := []string{decimal(from.Seconds()), decimal(to.Seconds()), strconv.FormatInt(done, 10), strconv.FormatInt(failed, 10)}
 	for _, us := range []int64{h.ValueAtQuantile(50), h.ValueAtQuantile(90), h.ValueAtQuantile(99), h.Max()} {
@@ -110,7 +128,7 @@ func (s *loadSeconds) line(from, to time.Duration, done, failed int64, h *hdrhis
 		}
 		line = append(line, text)
 	}
-	s.note(s.csv.Write(append(line, target)))
+	s.note(s.csv.Write(append(line, target, decimal(paused.Seconds()*1e3))))
 	s.csv.Flush()
 	s.note(s.csv.Error())
 }
@@ -119,7 +137,7 @@ func (s *loadSeconds) line(from, to time.Duration, done, failed int64, h *hdrhis
 func (s *loadSeconds) targets(r *load.Result) {
 	for _, t := range r.Targets {
 		if s.csv != nil {
-			s.line(0, r.Elapsed, t.Done, t.Failed, t.Latency.Histogram, t.Name)
+			s.line(0, r.Elapsed, t.Done, t.Failed, t.Latency.Histogram, t.Name, r.Paused)
 		}
 	}
 }

@@ -5,18 +5,17 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"net"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/link"
 	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
 	"postage/load"
@@ -27,9 +26,8 @@ import (
 func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, pacer load.Pacer, stop func() error, err error) {
 	stop = func() error { return nil }
 	var u *url.URL
-	if pacer, err = f.pacer(); err == nil {
-		t, err = f.bareTarget()
-	}
+	pacer = f.pacer()
+	t, err = f.bareTarget()
 	if err == nil && len(args) > 0 {
 		if u, err = load.ParseURL(args[0]); err != nil {
 			err = hinted(err, "for gRPC too: http is without TLS; for WebSocket ws:// or wss://")
@@ -44,12 +42,15 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 			return nil, nil, stop, fmt.Errorf("--targets: %w", err)
 		}
 	case f.replay != "":
-		replay, err := load.ReadReplay(f.replay, u, f.speed)
+		replay, err := load.ReadReplay(f.replay, u, cmp.Or(f.rate.speed, 1))
 		if err != nil {
 			return nil, nil, stop, fmt.Errorf("--replay: %w", err)
 		}
 		if replay.LeftOut > 0 {
-			say(cmd, "%d entries of %s are no requests, or went to other servers: left out", replay.LeftOut, f.replay)
+			say(cmd, "%d entries of %s are no requests, went to other servers, or had bodies that the file does not have: left out", replay.LeftOut, f.replay)
+		}
+		if replay.Bodyless > 0 {
+			say(cmd, "%d requests of %s had a body that a log does not have: they are sent without", replay.Bodyless, f.replay)
 		}
 		t.Requests, pacer = replay.Requests, replay.Pacer()
 	case u == nil:
@@ -65,7 +66,7 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 
 // bareTarget is a target without a URL.
 func (f *loadFlags) bareTarget() (t *load.Target, err error) {
-	t = &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ConnectTo: f.connectTo}
+	t = &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ProtoPaths: f.protoPaths, ConnectTo: f.connectTo}
 	t.Request.Header = http.Header{}
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
@@ -79,8 +80,14 @@ func (f *loadFlags) bareTarget() (t *load.Target, err error) {
 			return nil, fmt.Errorf("--body: %w", err)
 		}
 	}
-	if f.expect != "" {
-		if t.Expect, err = load.ParseStatuses(f.expect); err != nil {
+	for _, text := range f.expect {
+		body, is, err := load.ParseBody(text)
+		if is {
+			t.Body = body
+		} else if err == nil {
+			t.Expect, err = load.ParseStatuses(text)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("--expect: %w", err)
 		}
 	}
@@ -95,6 +102,9 @@ func (f *loadFlags) fillIn(t *load.Target) error {
 	if t.Request.Method = cmp.Or(f.verb, http.MethodGet); f.verb == "" && len(t.Request.Body) > 0 {
 		t.Request.Method = http.MethodPost
 	}
+	if f.verb != "GET" && slices.Contains(loadProtos[:3], f.proto) && load.IsJSON(t.Request.Body) && t.Request.Header.Get("Content-Type") == "" {
+		t.Request.Header.Set("Content-Type", "application/json")
+	}
 	if f.data != "" {
 		rows, err := load.ReadValues(f.data)
 		if err != nil {
@@ -107,16 +117,27 @@ func (f *loadFlags) fillIn(t *load.Target) error {
 			return fmt.Errorf("--data: %w", err)
 		}
 	}
-	for _, r := range append([]load.Request{t.Request}, t.Requests...) {
-		if r.URL != nil && f.replay == "" && strings.Contains(r.URL.Path+r.URL.RawQuery, "{{") {
+	all := t.Requests
+	if len(all) == 0 {
+		all = []load.Request{t.Request}
+	}
+	for _, r := range all {
+		if r.URL != nil && f.replay == "" && unfilled.MatchString(r.URL.Path+r.URL.RawQuery) {
 			return hinted(fmt.Errorf("the URL %s has {{name}} in it, and nothing to fill it with", r.URL.Redacted()), "give --data FILE, whose columns have these names")
 		}
 	}
 	return nil
 }
 
+// unfilled matches {{name}}, and not {{.json.name}}, which an answer fills in.
+var unfilled = regexp.MustCompile(`\{\{\s*[^.\s]`)
+
 // readBody takes the body from the flag, or from the file that it names.
 func (f *loadFlags) readBody(t *load.Target) (err error) {
+	if f.body == "@-" {
+		t.Request.Body, err = io.ReadAll(os.Stdin)
+		return err
+	}
 	if file, ok := strings.CutPrefix(f.body, "@"); ok {
 		t.Request.Body, err = os.ReadFile(file)
 		return err
@@ -175,35 +196,12 @@ func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() er
 		body = `{"secure":"grpc"}`
 	}
 	scheme := "http"
-	if f.secure || f.proto == "http3" {
+	if f.proto == "http3" {
 		if config.Cert, err = tlscert.New(tlscert.ECDSAP256); err != nil {
 			return stop, err
 		}
 		t.TLS = &tls.Config{RootCAs: config.Cert.Pool(), ServerName: tlscert.ServerName}
 		scheme = "https"
-	}
-	if f.stall != "" {
-		length, every, _ := strings.Cut(f.stall, "/")
-		l, err1 := time.ParseDuration(length)
-		e, err2 := time.ParseDuration(every)
-		if err1 != nil || err2 != nil || l < time.Millisecond || e < l {
-			return stop, fmt.Errorf("--server-stall %q: want one such as 200ms/2s", f.stall)
-		}
-		config.Stall, config.StallEvery = l.Milliseconds(), e.Milliseconds()
-	}
-	if f.link != "" {
-		spec, err := link.Parse(f.link)
-		if err != nil {
-			return stop, fmt.Errorf("--link: %w", err)
-		}
-		spec.Seed = uint64(time.Now().UnixNano())
-		l, err := link.Open(ctx, spec)
-		if err != nil {
-			return stop, fmt.Errorf("--link: %w", err)
-		}
-		stop, config.Place, t.Dial = l.Close, l.Far, l.Near.Dial
-		t.Packets = func() (net.PacketConn, error) { return l.Near.ListenUDP("") }
-		f.kept = func() error { _, err := l.Kept(); return err }
 	}
 	server, err := greeter.Start(ctx, config)
 	if err != nil {
@@ -213,6 +211,5 @@ func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() er
 	if len(t.Request.Body) == 0 {
 		t.Request.Body = []byte(body)
 	}
-	network := stop
-	return func() error { return errors.Join(server.Close(), network()) }, nil
+	return server.Close, nil
 }

@@ -30,9 +30,10 @@ func follow(w *Work, r *http.Response, most int) (first time.Time, err error) {
 		return first, fmt.Errorf("the answer is no stream of events: its content type is %q", kind)
 	}
 	var last time.Time
-	data, lines := false, bufio.NewReader(r.Body)
+	data := false
+	lines := eventLines{in: bufio.NewReader(r.Body)}
 	for events := 0; most == 0 || events < most; {
-		line, err := lines.ReadString('\n')
+		line, err := lines.next()
 		switch {
 		case errors.Is(err, io.EOF) && most == 0 && events > 0:
 			return first, nil
@@ -41,7 +42,6 @@ func follow(w *Work, r *http.Response, most int) (first time.Time, err error) {
 		case err != nil:
 			return first, err
 		}
-		line = strings.TrimRight(line, "\r\n")
 		if data = data || line == "data" || strings.HasPrefix(line, "data:"); line != "" || !data {
 			continue
 		}
@@ -55,6 +55,31 @@ func follow(w *Work, r *http.Response, most int) (first time.Time, err error) {
 		last = now
 	}
 	return first, nil
+}
+
+// eventLines reads lines that end with LF, CR or both.
+type eventLines struct {
+	in   *bufio.Reader
+	line []byte
+	cr   bool // the last line ended with CR: an LF that follows belongs to it
+}
+
+func (l *eventLines) next() (string, error) {
+	for l.line = l.line[:0]; ; {
+		b, err := l.in.ReadByte()
+		if err != nil {
+			return "", err
+		}
+		followed := l.cr && b == '\n'
+		l.cr = b == '\r'
+		switch {
+		case followed:
+		case b == '\n' || b == '\r':
+			return string(l.line), nil
+		default:
+			l.line = append(l.line, b)
+		}
+	}
 }
 
 // openConnect sends unary calls of the Connect protocol, which are POST requests with JSON, and

@@ -60,10 +60,10 @@ func TestServerSentEvents(t *testing.T) {
 		t.Errorf("%d done, %v, %v", r.Done, r.Statuses, r.Errors)
 	}
 	// Four whole streams of four events, and two that ended after two.
-	if r.Received != 4*4+2*2 || r.MessageLatency.TotalCount() != 4*3+2 {
-		t.Errorf("%d received, %d measured", r.Received, r.MessageLatency.TotalCount())
+	if r.Messages.Received != 4*4+2*2 || r.Messages.Latency.TotalCount() != 4*3+2 {
+		t.Errorf("%d received, %d measured", r.Messages.Received, r.Messages.Latency.TotalCount())
 	}
-	if first, between := r.Latency.ValueAtQuantile(90), r.MessageLatency.Max(); first < 20e6 || between < 1e6 {
+	if first, between := r.Latency.ValueAtQuantile(90), r.Messages.Latency.Max(); first < 20e6 || between < 1e6 {
 		t.Errorf("the first after %d ns, others after at most %d", first, between)
 	}
 	// All of a stream.
@@ -71,8 +71,8 @@ func TestServerSentEvents(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		_, _ = io.WriteString(w, "data\n\ndata: x\r\n\r\nid: 7\n\n")
 	})
-	if r.Failed() != 0 || r.Received != 6 {
-		t.Errorf("%d failed, %d received", r.Failed(), r.Received)
+	if r.Failed() != 0 || r.Messages.Received != 6 {
+		t.Errorf("%d failed, %d received", r.Failed(), r.Messages.Received)
 	}
 }
 

@@ -11,18 +11,19 @@ import (
 
 // newVisitor gives a line's transport cookies of its own, as a browser has. Requests then differ
 // from one to the next.
-func newVisitor(tr http.RoundTripper) visitor {
+func newVisitor(tr http.RoundTripper) *visitor {
 	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // which never fails
-	return visitor{tr, jar}
+	return &visitor{RoundTripper: tr, jar: jar}
 }
 
 // A visitor stores the cookies of its answers and sends them back.
 type visitor struct {
 	http.RoundTripper
-	jar http.CookieJar
+	jar  http.CookieJar
+	kept *answerValues // nil if no request uses a value of an answer
 }
 
-func (v visitor) RoundTrip(r *http.Request) (*http.Response, error) {
+func (v *visitor) RoundTrip(r *http.Request) (*http.Response, error) {
 	if cookies := v.jar.Cookies(r.URL); len(cookies) > 0 {
 		r.Header = r.Header.Clone() // all requests share the header
 		for _, c := range cookies {
@@ -32,6 +33,9 @@ func (v visitor) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := v.RoundTripper.RoundTrip(r)
 	if err == nil {
 		v.jar.SetCookies(r.URL, response.Cookies())
+		if v.kept != nil {
+			err = v.kept.read(response)
+		}
 	}
 	return response, err
 }

@@ -27,7 +27,7 @@ func newPoller(portable bool) (_ poller, err error) {
 	if portable {
 		return newPipes(), nil
 	}
-	p := &epoll{fd: -1, wakeFD: -1, raw: make([]unix.EpollEvent, 64)}
+	p := &epoll{fd: -1, wakeFD: -1, raw: make([]unix.EpollEvent, pollMost)}
 	defer func() {
 		if err != nil {
 			p.close()

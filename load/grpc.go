@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
@@ -172,7 +175,7 @@ func findMethod(ctx context.Context, t *Target) (protoreflect.MethodDescriptor, 
 	var descriptor protoreflect.Descriptor
 	var err error
 	if t.ProtoFile != "" {
-		descriptor, err = fromFile(ctx, t.ProtoFile, protoreflect.FullName(service))
+		descriptor, err = fromFile(ctx, t.ProtoFile, t.ProtoPaths, protoreflect.FullName(service))
 	} else {
 		descriptor, err = reflected(ctx, t, protoreflect.FullName(service))
 	}
@@ -190,15 +193,32 @@ func findMethod(ctx context.Context, t *Target) (protoreflect.MethodDescriptor, 
 	return method, nil
 }
 
-// fromFile compiles a .proto file. Its imports are looked for beside it.
-func fromFile(ctx context.Context, path string, service protoreflect.FullName) (protoreflect.Descriptor, error) {
-	if _, err := os.Stat(path); err != nil {
+// fromFile reads a descriptor set, or compiles a .proto file, whose imports are looked for in paths
+// and beside it.
+func fromFile(ctx context.Context, path string, paths []string, service protoreflect.FullName) (protoreflect.Descriptor, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Ext(path) != ".proto" {
+		set := new(descriptorpb.FileDescriptorSet)
+		if err := proto.Unmarshal(text, set); err != nil {
+			return nil, fmt.Errorf("%s is neither a .proto file nor a descriptor set: %w", path, err)
+		}
+		files, err := protodesc.NewFiles(set)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w (make it with --include_imports)", path, err)
+		}
+		return files.FindDescriptorByName(service)
+	}
+	name, err := importedAs(path, paths)
+	if err != nil {
 		return nil, err
 	}
 	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
-		ImportPaths: []string{filepath.Dir(path)},
+		ImportPaths: append(slices.Clone(paths), filepath.Dir(path)),
 	})}
-	files, err := compiler.Compile(ctx, filepath.Base(path))
+	files, err := compiler.Compile(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -207,6 +227,24 @@ func fromFile(ctx context.Context, path string, service protoreflect.FullName) (
 		return nil, fmt.Errorf("%s does not define %s", path, service)
 	}
 	return found, nil
+}
+
+// importedAs returns the name by which other files import a file: its path below one of paths.
+func importedAs(path string, paths []string) (string, error) {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	for _, folder := range paths {
+		folder, err := filepath.Abs(folder)
+		if err != nil {
+			return "", err
+		}
+		if name, err := filepath.Rel(folder, whole); err == nil && filepath.IsLocal(name) {
+			return filepath.ToSlash(name), nil
+		}
+	}
+	return filepath.Base(path), nil
 }
 
 // reflected asks the server for the file of a service and the files that it imports.

@@ -89,7 +89,7 @@ func TestStreamsOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := streamsOver(t, pair, "FullDuplexCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 2, 0); r.Failed() > 0 || r.Sent != 40 || r.Received != 40 {
+	if r := streamsOver(t, pair, "FullDuplexCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 2, 0); r.Failed() > 0 || r.Messages.Sent != 40 || r.Messages.Received != 40 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -136,24 +136,24 @@ func streamsOver(t *testing.T, pair *tlscert.Pair, method, body string, messages
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	r := streams(t, "FullDuplexCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 8, 0)
-	if r.Failed() > 0 || r.Statuses[okStatus] != 20 || r.Sent != 160 || r.Received != 160 || r.MessageLatency.TotalCount() != 160 {
+	if r.Failed() > 0 || r.Statuses[okStatus] != 20 || r.Messages.Sent != 160 || r.Messages.Received != 160 || r.Messages.Latency.TotalCount() != 160 {
 		t.Errorf("bidirectional: %+v", r)
 	}
 	// Each message takes 5 ms at least, and a stream eight times as long.
-	if m, s := r.MessageLatency.Min(), r.Latency.Min(); m < 4.9e6 || s < 40e6 {
+	if m, s := r.Messages.Latency.Min(), r.Latency.Min(); m < 4.9e6 || s < 40e6 {
 		t.Errorf("bidirectional: a message took %d ns, a stream %d", m, s)
 	}
 	r = streams(t, "StreamingOutputCall", `{"responseParameters":[{"size":1},{"size":1},{"size":1}]}`, 1, 0)
-	if r.Failed() > 0 || r.Sent != 20 || r.Received != 60 || r.MessageLatency.TotalCount() != 60 {
+	if r.Failed() > 0 || r.Messages.Sent != 20 || r.Messages.Received != 60 || r.Messages.Latency.TotalCount() != 60 {
 		t.Errorf("server: %+v", r)
 	}
 	// Each is measured from the one before, not from the stream's beginning: together a stream's
 	// messages take as long as the stream.
-	if m, s := r.MessageLatency.Mean(), r.Latency.Mean(); m < 19e6 || 3*m > 1.01*s {
+	if m, s := r.Messages.Latency.Mean(), r.Latency.Mean(); m < 19e6 || 3*m > 1.01*s {
 		t.Errorf("server: a message took %.0f ns, a stream %.0f", m, s)
 	}
 	r = streams(t, "StreamingInputCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 10, 0)
-	if r.Failed() > 0 || r.Sent != 200 || r.Received != 20 || r.MessageLatency.Histogram != nil {
+	if r.Failed() > 0 || r.Messages.Sent != 200 || r.Messages.Received != 20 || r.Messages.Latency.Histogram != nil {
 		t.Errorf("client: %+v", r)
 	}
 	var table strings.Builder

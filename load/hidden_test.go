@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -155,8 +154,8 @@ func TestNeverBoth(t *testing.T) {
 			w.Done(due, time.Now(), 200, nil)
 		}
 	})}})
-	if err != nil || r.Failed() != 10 || r.Statuses[200] != 0 {
-		t.Errorf("%v: %d failed, statuses %v", err, r.Failed(), r.Statuses)
+	if err != nil || r.Failed() != 1 || r.Account.NotSent != 9 || r.Statuses[200] != 0 {
+		t.Errorf("%v: %d failed, %d not sent, statuses %v", err, r.Failed(), r.Account.NotSent, r.Statuses)
 	}
 	s := &stream{answer: answer{status: 200, grpc: 0, kind: "application/grpc"}}
 	if status, err := replied(s); err == nil || status != 0 {
@@ -179,23 +178,6 @@ func testImpossibleRateIsNotValid(t *testing.T) {
 	}
 	if why, generator := Missed(r, nil); why == "" || generator {
 		t.Errorf("%q is said to be the generator's fault: %v", why, generator)
-	}
-}
-
-// Where the way to the server was not what it should have been, latencies are not valid, and that
-// is why.
-func TestWayNotKeptIsNotValid(t *testing.T) { bubble(t, testWayNotKeptIsNotValid) }
-
-func testWayNotKeptIsNotValid(t *testing.T) {
-	for _, kept := range []error{nil, errors.New("the link was the limit")} {
-		r, err := Run(t.Context(), Plan{Pacer: Constant{50, time.Second}, Kept: func() error { return kept }, Lines: lines(
-			senderFunc(func(context.Context) error { time.Sleep(time.Millisecond); return nil }))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if why := r.Invalid(); kept == nil && why != "" || kept != nil && why != kept.Error() {
-			t.Errorf("kept: %v, but the latencies are invalid because %q", kept, why)
-		}
 	}
 }
 

@@ -20,8 +20,7 @@ type http1Lane struct {
 	kept     bool // the request was written on a connection that had been idle
 	cut      bool // the server took no more of the request
 	request  http1Request
-	due      time.Time
-	sent     time.Time
+	timing   timing
 	idle     time.Time // since when it has had no request
 	answer   http1Answer
 }
@@ -80,7 +79,8 @@ func (c *http1Lane) adopt(conn net.Conn, now time.Time) error {
 const quiet = time.Millisecond
 
 // begin sends a request.
-func (c *http1Lane) begin(due, now time.Time) {
+func (c *http1Lane) begin(t timing) {
+	now := t.sent
 	if c.wire != nil && now.Sub(c.idle) > quiet {
 		// The loop gets an event for the end too, but perhaps only after it has written a request,
 		// which is then lost.
@@ -88,7 +88,7 @@ func (c *http1Lane) begin(due, now time.Time) {
 			c.drop()
 		}
 	}
-	c.busy, c.due, c.request = true, due, c.requests.take()
+	c.busy, c.timing, c.request = true, t, c.requests.take()
 	c.kept = c.wire != nil
 	c.start(now)
 }
@@ -96,7 +96,8 @@ func (c *http1Lane) begin(due, now time.Time) {
 // start sends a request, over a new connection if there is none.
 func (c *http1Lane) start(now time.Time) {
 	c.answer.reset(c.request.head)
-	c.cut, c.sent = false, now
+	c.cut = false
+	c.timing.sent = now
 	if c.wire == nil {
 		c.loop.connect(c)
 	} else if err := c.write(c.request.request); err != nil {
@@ -172,15 +173,15 @@ func (c *http1Lane) settle(now time.Time, err error) {
 // finish ends a request.
 func (c *http1Lane) finish(now time.Time, status int, err error) {
 	c.busy, c.idle = false, now
-	c.loop.freeAgain(c, now)
-	c.loop.work.done(c.request.group, c.due, now, status, err)
+	c.loop.free.add(c)
+	c.loop.done(c.request.group, c.timing, now, status, err)
 }
 
 func (c *http1Lane) expire(now time.Time) (next time.Time) {
 	if !c.busy || c.wire == nil { // making a connection has a limit of its own
 		return time.Time{}
 	}
-	if next = c.sent.Add(c.loop.limit.timeout); !next.After(now) {
+	if next = c.timing.sent.Add(c.loop.limit.timeout); !next.After(now) {
 		c.drop()
 		c.finish(now, 0, c.requests.late)
 		return time.Time{}

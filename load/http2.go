@@ -28,7 +28,7 @@ type http2Request struct {
 
 // A repeat is a request that is to be sent, perhaps not for the first time.
 type repeat struct {
-	due     time.Time
+	timing  timing
 	request int // its index among the requests
 	refused int // how often the server refused its stream
 }
@@ -101,8 +101,9 @@ func (l *http2Lane) room() bool {
 }
 
 // begin sends a request, over a new connection if there is none.
-func (l *http2Lane) begin(due, now time.Time) {
-	r := repeat{due: due, request: l.requests.pick()}
+func (l *http2Lane) begin(t timing) {
+	now := t.sent
+	r := repeat{timing: t, request: l.requests.pick()}
 	if err := l.failedEarly; err != nil && l.conn == nil {
 		l.failedEarly = nil
 		l.done(r, now, err)
@@ -119,7 +120,7 @@ func (l *http2Lane) begin(due, now time.Time) {
 
 // done is the end of a request that has no stream.
 func (l *http2Lane) done(r repeat, now time.Time, err error) {
-	l.loop.work.done(l.requests.all[r.request].group, r.due, now, 0, err)
+	l.loop.done(l.requests.all[r.request].group, r.timing, now, 0, err)
 }
 
 func (l *http2Lane) connect() {
@@ -181,7 +182,7 @@ func (l *http2Lane) settle(now time.Time) {
 		to.wantsFlush()
 	}
 	if l.room() {
-		l.loop.freeAgain(l, now)
+		l.loop.free.add(l)
 	}
 }
 

@@ -86,8 +86,7 @@ type stream struct {
 	answer
 	request  int // its index in the line's requests
 	id       uint32
-	due      time.Time
-	sent     time.Time
+	timing   timing
 	refused  int    // how often the server refused the request's earlier streams
 	rest     []byte // the part of the request's body that is not sent yet
 	window   int64
@@ -136,7 +135,8 @@ func (c *http2Conn) start(r repeat, now time.Time) {
 	} else {
 		s = new(stream)
 	}
-	s.id, s.due, s.sent, s.refused, s.request = c.next, r.due, now, r.refused, r.request
+	s.id, s.timing, s.refused, s.request = c.next, r.timing, r.refused, r.request
+	s.timing.sent = now
 	s.rest, s.window = c.lane.requests.all[r.request].body, c.allowed.windowNew
 	s.grpc, s.length = -1, untilEnd
 	if c.next += 2; c.next > lastStream {
@@ -306,11 +306,11 @@ func (c *http2Conn) expire(now time.Time) (next time.Duration) {
 	limit, late, heard := c.lane.loop.limit.timeout, c.lane.requests.late, false
 	next = limit
 	for _, s := range c.streams {
-		if left := limit - now.Sub(s.sent); left > 0 {
+		if left := limit - now.Sub(s.timing.sent); left > 0 {
 			next = min(next, left)
 			continue
 		}
-		heard = heard || c.heard.After(s.sent)
+		heard = heard || c.heard.After(s.timing.sent)
 		c.reset(s.id, h2.ErrCodeCancel)
 		c.finish(s, now, 0, late)
 		if len(c.streams) == 0 && !heard {
@@ -359,7 +359,7 @@ func cutFrame(data []byte) (frame []byte, whole bool, err error) {
 func (c *http2Conn) finish(s *stream, now time.Time, status int, err error) {
 	delete(c.streams, s.id)
 	c.lane.active--
-	c.lane.loop.work.done(c.lane.requests.all[s.request].group, s.due, now, status, err)
+	c.lane.loop.done(c.lane.requests.all[s.request].group, s.timing, now, status, err)
 	if len(s.rest) == 0 { // otherwise it is in waiting
 		c.idle = append(c.idle, s)
 	}

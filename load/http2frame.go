@@ -254,7 +254,7 @@ func (c *http2Conn) goAway(payload []byte) error {
 func (c *http2Conn) again(s *stream, refused int) {
 	delete(c.streams, s.id)
 	c.lane.active--
-	c.lane.again = append(c.lane.again, repeat{s.due, s.request, refused})
+	c.lane.again = append(c.lane.again, repeat{s.timing, s.request, refused})
 }
 
 func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {

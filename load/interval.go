@@ -18,6 +18,9 @@ type Interval struct {
 	// Statuses and Errors are as in Result, for everything that came since the run began.
 	Statuses map[int]int64
 	Errors   map[string]int64
+	// Paused is for how long the generator did not run although it should have: by so much it may
+	// have made the latencies longer.
+	Paused time.Duration
 	// Targets has the figures of each target since the run began, if Plan.Targets names any.
 	Targets []TargetResult
 }
@@ -41,6 +44,8 @@ func (r *run) tellIntervals() (stop func()) {
 			t.mu.Lock()
 			sum.Merge(t.interval.Latency.Histogram)
 			t.interval.Latency.Reset()
+			in.Paused = max(in.Paused, t.intervalPaused)
+			t.intervalPaused = 0
 			in.Failed += t.interval.Failed
 			t.interval.Failed = 0
 			for status, n := range t.Statuses {

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Summary is a result for scripts. Its JSON is a stable interface, of version 2: what is not known
-// is null.
+// Summary is a result for scripts. Its JSON is a stable interface, of version 3: what is not
+// known is null.
 type Summary struct {
 	Version     int                 `json:"version"`
 	Rate        *float64            `json:"rate"`
@@ -23,9 +23,15 @@ type Summary struct {
 	Invalid     *string             `json:"latency_invalid"`
 	Corrected   bool                `json:"latency_corrected"`
 	LatencyNS   map[string]*float64 `json:"latency_ns"`
-	LateP99NS   *float64            `json:"late_p99_ns"`
+	LeastNS     map[string]*float64 `json:"latency_least_ns"`
+	MostNS      map[string]*float64 `json:"latency_most_ns"`
+	PausedNS    int64               `json:"client_paused_ns"`
 	Shortfall   *string             `json:"shortfall"`
 	Interrupted bool                `json:"interrupted"`
+	GaveUp      *string             `json:"gave_up"`
+	Due         int64               `json:"due"`
+	Sent        int64               `json:"sent"`
+	Answered    int64               `json:"answered"`
 	Unanswered  int64               `json:"unanswered"`
 	NotSent     int64               `json:"not_sent"`
 
@@ -55,13 +61,14 @@ func (r *Result) Summary() *Summary {
 		return &s
 	}
 	out := &Summary{
-		Version: 2, Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
+		Version: 3, Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
 		Statuses: map[string]int64{}, Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
-		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, NotSent: r.NotSent, Server: r.Server,
+		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, GaveUp: text(r.GaveUp), Server: r.Server,
+		Due: r.Attempts() + r.Account.NotSent, Sent: r.Attempts(), Answered: r.Done - r.Failed(), Unanswered: r.Account.Unanswered, NotSent: r.Account.NotSent, PausedNS: r.Paused.Nanoseconds(),
 		Targets: []TargetSummary{},
 	}
 	if r.Rate > 0 {
-		out.Rate, out.LateP99NS = new(r.Rate), new(float64(r.Late.ValueAtQuantile(99)))
+		out.Rate = new(r.Rate)
 	}
 	for status, n := range r.Statuses {
 		out.Statuses[StatusName(status)] = n
@@ -69,13 +76,18 @@ func (r *Result) Summary() *Summary {
 	if r.CPU >= 0 {
 		out.CPUSeconds, out.Busy = new(r.CPU.Seconds()), new(r.Busy())
 	}
-	if r.Sent+r.Received > 0 {
-		out.MessagesSent, out.MessagesReceived = &r.Sent, &r.Received
+	if r.Messages.Sent+r.Messages.Received > 0 {
+		out.MessagesSent, out.MessagesReceived = &r.Messages.Sent, &r.Messages.Received
 	}
 	known := func(q float64) bool { return out.Valid && r.OnTime(q) }
 	out.LatencyNS = r.Latency.quantiles(1, known)
-	if r.MessageLatency.Histogram != nil && out.Valid {
-		out.MessageLatencyNS = r.MessageLatency.quantiles(1, func(float64) bool { return true })
+	out.LeastNS = r.Least.quantiles(1, func(float64) bool { return r.Done > 0 })
+	out.MostNS = r.Latency.quantiles(1, func(q float64) bool {
+		_, _, bounded := r.Between(q)
+		return bounded && r.Done > 0
+	})
+	if r.Messages.Latency.Histogram != nil && out.Valid {
+		out.MessageLatencyNS = r.Messages.Latency.quantiles(1, func(float64) bool { return true })
 	}
 	for i := range r.Targets {
 		t := &r.Targets[i]

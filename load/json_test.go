@@ -12,9 +12,10 @@ import (
 // Latencies that are the generator's fault are null, with the reason.
 func TestInvalidLatenciesAreNull(t *testing.T) {
 	result := &Result{Rate: 100, Achieved: 100, Done: 100, Use: Use{Elapsed: time.Second, Processors: 2, CPU: time.Second}}
-	result.Latency.Histogram, result.Late.Histogram = hdrhistogram.New(1, 1e9, 3), hdrhistogram.New(1, 1e9, 3)
+	result.Latency.Histogram, result.Least.Histogram = hdrhistogram.New(1, 1e9, 3), hdrhistogram.New(1, 1e9, 3)
 	for range 100 {
 		_ = result.Latency.RecordValue(10_000_000)
+		_ = result.Least.RecordValue(10_000_000)
 	}
 	if f := result.Summary(); f.Invalid != nil || f.LatencyNS["p99"] == nil || f.LatencyNS["max"] == nil || f.Rate == nil {
 		t.Errorf("valid: %+v", f)
@@ -37,7 +38,7 @@ func TestInvalidLatenciesAreNull(t *testing.T) {
 // The JSON of a result, in which HTML characters stand as they are.
 func TestSummaryJSON(t *testing.T) {
 	why := "the <name> & version are another's"
-	s := Summary{Version: 2, Achieved: 99.5, Seconds: 10, Requests: 995, Failed: 1, Errors: map[string]int64{"GET <a>": 1}, Statuses: map[string]int64{},
+	s := Summary{Version: 3, Achieved: 99.5, Seconds: 10, Requests: 995, Failed: 1, Errors: map[string]int64{"GET <a>": 1}, Statuses: map[string]int64{},
 		Invalid: &why, LatencyNS: map[string]*float64{"p50": nil, "max": nil}, Targets: []TargetSummary{}}
 	var got bytes.Buffer
 	if err := s.write(&got); err != nil {

@@ -65,15 +65,16 @@ type outcome struct {
 // serve sends one request at a time.
 func serve(w *Work, send func() outcome) {
 	for free := time.Now(); ; {
-		due, ok := w.Take(free)
+		t, ok := w.take(free)
 		if !ok {
 			return
 		}
 		o := send()
-		if free = time.Now(); o.at.IsZero() {
+		free = time.Now()
+		if o.at.IsZero() {
 			o.at = free
 		}
-		w.done(o.group, due, o.at, o.status, o.err)
+		w.done(o.group, t, o.at, later(w.run.pulse.earliest(o.at), t.sent), o.status, o.err)
 	}
 }
 
@@ -107,9 +108,6 @@ type Plan struct {
 	// Began, if set, is called when the first request is due. The function soFar returns what was
 	// measured so far; it may be called until the plan has ended.
 	Began func(soFar func() *Result)
-	// Kept, if set, is called at the end. Where the way to the server was not what it should have
-	// been it returns an error: the latencies are then not valid.
-	Kept func() error
 	// Lines carry requests at the same time.
 	Lines []Line
 	// Targets are the names of the requests' targets, as Pool has them.
@@ -129,10 +127,10 @@ type Result struct {
 	Done     int64 // answers, errors included
 	Counts
 	Use
-	// NotSent is how many requests of a fleet no worker reported as sent in the end. Either they
-	// were not sent, or their worker died before it could report them.
-	NotSent int64
-	fault   string // what makes all latencies invalid: a worker of a fleet, or the way to the server
+	fault string // why a worker of a fleet says that the latencies are not valid
+	// unreported is how many requests of a fleet no worker reported in the end, which NotSent has
+	// too. Either they were not sent, or their worker died before it could report them.
+	unreported int64
 	// Interrupted says that the plan did not run to its end, GaveUp that this is because nothing
 	// answered, and why.
 	Interrupted bool
@@ -154,7 +152,10 @@ type Use struct {
 }
 
 // sumUp completes a result whose counts are complete.
-func (r *Result) sumUp() { r.Done, r.Errors = r.Latency.TotalCount()-r.Unanswered, r.reasons() }
+func (r *Result) sumUp() {
+	r.Done = r.Latency.TotalCount() - r.Account.Unanswered - r.Account.NotSent
+	r.Errors = r.reasons()
+}
 
 // Failed returns the number of requests whose answer was not a success, or that had none.
 func (r *Result) Failed() int64 {
@@ -185,7 +186,8 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	r := &run{plan: p, ctx: ctx, rate: rate(p.Pacer), turn: make(chan struct{}, 1)}
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	r.requests, r.arrive = requests, r.plan.arrivals()
+	r.requests = requests
+	r.pacing.arrive = r.plan.arrivals()
 	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
 	for i := range r.tallies {
 		r.tallies[i] = &tally{Counts: newCounts(p.Targets)}
@@ -201,6 +203,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	// Requests under way get a moment more after ctx has ended.
 	detach := context.AfterFunc(ctx, func() {
 		r.cpu.measure(r.start)
+		r.stoppedAt(time.Now())
 		time.AfterFunc(time.Second, func() { stop(nil) })
 	})
 	defer detach()
@@ -215,6 +218,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	if p.Began != nil {
 		p.Began(r.soFar)
 	}
+	defer r.pulse.begin(p.Lines)()
 	var group sync.WaitGroup
 	for i, line := range p.Lines {
 		w := &Work{run: r, tally: r.tallies[i%len(r.tallies)]}
@@ -223,17 +227,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	group.Wait()
 	r.leaveRest()
 	told()
-	return r.result().over(p.Kept), nil
-}
-
-// over notes where the way to the server was not what it should have been.
-func (r *Result) over(kept func() error) *Result {
-	if kept != nil {
-		if err := kept(); err != nil {
-			r.fault = err.Error()
-		}
-	}
-	return r
+	return r.result(), nil
 }
 
 // begin waits for the start, and leaves out what was due before the run began.
@@ -256,11 +250,11 @@ func (r *run) begin() error {
 
 // skip leaves out requests that were due before the beginning.
 func (r *run) skip(late time.Duration) {
-	all := r.arrive
-	r.arrive = func() (due time.Duration, ok bool) {
+	all := r.pacing.arrive
+	r.pacing.arrive = func() (due time.Duration, ok bool) {
 		for due, ok = all(); ok && due < late; due, ok = all() {
 		}
-		r.arrive = all
+		r.pacing.arrive = all
 		return due, ok
 	}
 }
@@ -285,26 +279,34 @@ func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 	return func() { look.Stop() }
 }
 
-// leaveRest counts the requests that no line has taken, and that were due: they are unanswered.
+// stoppedAt notes and returns when the run was interrupted.
+func (r *run) stoppedAt(now time.Time) time.Time {
+	r.pacing.Lock()
+	defer r.pacing.Unlock()
+	if r.pacing.stopped.IsZero() {
+		r.pacing.stopped = now
+	}
+	return r.pacing.stopped
+}
+
+// leaveRest counts the requests that were due and that no line has taken.
 func (r *run) leaveRest() {
 	if !r.paced() {
 		return
 	}
-	rest, now, interrupted := &Work{run: r, tally: r.tallies[0]}, time.Now(), r.ctx.Err() != nil
+	rest := &Work{run: r, tally: r.tallies[0]}
+	now := time.Now()
+	interrupted := r.ctx.Err() != nil
 	if interrupted {
-		r.cpu.measure(r.start)
-		now = r.start.Add(r.cpu.For)
+		now = r.stoppedAt(now)
 	}
-	for offset, ok := r.arrive(); ok; offset, ok = r.arrive() {
+	for offset, ok := r.pacing.arrive(); ok; offset, ok = r.pacing.arrive() {
 		due := r.start.Add(offset)
-		if !interrupted {
-			rest.Done(due, now, 0, errNoAnswer)
-		} else if !due.After(now) {
-			rest.giveUp(due, now)
-		} else {
+		if interrupted && due.After(now) {
 			return
 		}
-		r.planned++
+		rest.notSent(due, now)
+		r.pacing.planned++
 	}
 }
 
@@ -335,11 +337,17 @@ type run struct {
 	turn       chan struct{} // has an element while a line waits for the next request
 	tallies    []*tally      // each shared by several lines
 
-	pacing  sync.Mutex                   // guards the rest
+	pacing pacing
+	pulse  pulse
+	cpu    usage
+}
+
+// pacing is what lines take their requests from, one at a time.
+type pacing struct {
+	sync.Mutex
 	arrive  func() (time.Duration, bool) // when the next request is due, after start
 	planned int64                        // requests that were due, or without a rate were sent
-
-	cpu usage
+	stopped time.Time                    // when the run was interrupted
 }
 
 func (r *run) paced() bool { return r.rate > 0 }
@@ -395,11 +403,11 @@ func (r *run) result() *Result {
 	}
 	answered, span := result.Done, result.Elapsed
 	if r.paced() {
-		result.Planned = r.planned
-		answered, span = result.SentOnTime, lasts
+		result.Planned = r.pacing.planned
+		answered, span = result.Account.SentOnTime, lasts
 		if result.Interrupted {
 			// n requests take n intervals: the last is due one interval before the end.
-			span = time.Duration(float64(r.planned) / r.rate * 1e9)
+			span = time.Duration(float64(r.pacing.planned) / r.rate * 1e9)
 		}
 	}
 	if span > 0 {

@@ -23,9 +23,10 @@ type loop struct {
 	limit     limit
 	ctx       context.Context
 	work      *Work
-	next      claimed      // the next request
+	next      slot         // the next request
 	unwritten []*http2Conn // those with something to write
-	buffers
+	buffers   buffers
+	clock     loopClock
 }
 
 // limit is how long a request may take, 0 for ever, and when to look for those that take longer.
@@ -37,10 +38,10 @@ type limit struct {
 // buffers have what came, and what it was before TLS encrypted it.
 type buffers struct{ in, plain []byte }
 
-// claimed is a request that is due later, and whether there are more.
-type claimed struct {
-	due      time.Time
-	is, over bool
+// A slot has the next request's time, if it is taken, and says whether it was the last.
+type slot struct {
+	due         time.Time
+	taken, last bool
 }
 
 // A lane carries requests over one connection at a time: one request in HTTP/1.1, and several in
@@ -53,7 +54,7 @@ type lane interface {
 	// working reports whether the lane has a request.
 	working() bool
 	// begin begins a request.
-	begin(due, now time.Time)
+	begin(t timing)
 	// adopt takes a new connection.
 	adopt(conn net.Conn, now time.Time) error
 	// made is the outcome of loop.connect.
@@ -76,7 +77,6 @@ func (s *laneState) state() *laneState { return s }
 type ring struct {
 	lanes       []lane
 	first, many int
-	since       time.Time // when a lane last had room again after none had
 }
 
 // connecting makes a loop's connections.
@@ -164,14 +164,6 @@ func (l *loop) socket(u user) *socket {
 	return s
 }
 
-// freeAgain adds a lane to the free ones after it had no room.
-func (l *loop) freeAgain(one lane, now time.Time) {
-	if l.free.many == 0 {
-		l.free.since = now
-	}
-	l.free.add(one)
-}
-
 // add adds a lane.
 func (r *ring) add(one lane) {
 	s := one.state()
@@ -225,7 +217,7 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 		}
 	}()
 	now := time.Now()
-	l.ctx, l.work, l.free.since, l.next = ctx, w, now, claimed{}
+	l.ctx, l.work, l.next, l.clock = ctx, w, slot{}, loopClock{polled: now}
 	l.limit.expires = now.Add(l.limit.timeout)
 	now = l.handle(l.poller.poll(0, true), now) // what came since the last run
 	for {
@@ -234,12 +226,15 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 			l.giveUp(ctx.Err())
 			return
 		}
-		if l.next.over && !slices.ContainsFunc(l.lanes, lane.working) {
+		if l.next.last && !slices.ContainsFunc(l.lanes, lane.working) {
 			return
 		}
-		events := l.wait(l.patience(now))
-		if len(events) == 0 || events[0].number < 0 || !events[0].readable { // reading tells the time
-			now = time.Now()
+		patience := l.patience(now)
+		asked := now.Add(patience).Sub(l.clock.polled)
+		events := l.wait(patience)
+		now = time.Now()
+		if missed := l.clock.looked(now, asked, len(events) == pollMost); missed > 0 {
+			w.paused(missed)
 		}
 		now = l.handle(events, now)
 		if l.limit.timeout > 0 && !now.Before(l.limit.expires) {
@@ -282,14 +277,14 @@ func (l *loop) fill(now time.Time) {
 
 // begin begins the requests that are due while lanes have room.
 func (l *loop) begin(now time.Time) {
-	for !l.next.over {
+	for !l.next.last {
 		one := l.free.vacant()
 		if one == nil {
 			return
 		}
-		if !l.next.is {
-			if l.next.due, l.next.is = l.work.claim(now); !l.next.is {
-				l.next.over = true
+		if !l.next.taken {
+			if l.next.due, l.next.taken = l.work.claim(now); !l.next.taken {
+				l.next.last = true
 				return
 			}
 		}
@@ -298,26 +293,41 @@ func (l *loop) begin(now time.Time) {
 				return
 			}
 			l.work.unclaim() // interrupted before it was due
-			l.next = claimed{over: true}
+			l.next = slot{last: true}
 			return
 		}
-		l.next.is = false
-		if !l.work.sent(l.next.due, now, l.free.since) {
-			l.next.over = true
+		l.next.taken = false
+		t := timing{l.next.due, now, l.clock.charge(l.next.due, now)}
+		if !l.work.sent(t) {
+			l.next.last = true
 			return
 		}
 		l.free.take(one)
-		if one.begin(l.next.due, now); one.room() {
+		if one.begin(t); one.room() {
 			l.free.add(one)
 		}
 	}
 }
 
-// patience is how long the loop waits when only answers can come. It is short enough to notice an
-// interruption.
+// done is the end of a request, whose answer was read now.
+func (l *loop) done(group int, t timing, now time.Time, status int, err error) {
+	l.work.done(group, t, now, later(l.clock.earliest(now), t.sent), status, err)
+}
+
+// How long a loop waits at most: short enough to notice an interruption and, at a rate, that it did
+// not run.
+const (
+	waitMost      = 50 * time.Millisecond
+	waitMostPaced = 2 * time.Millisecond
+)
+
+// patience is how long the loop waits when only answers can come.
 func (l *loop) patience(now time.Time) time.Duration {
-	d := 50 * time.Millisecond
-	if l.next.is {
+	d := waitMost
+	if l.work.run.paced() {
+		d = waitMostPaced
+	}
+	if l.next.taken {
 		d = min(d, l.next.due.Sub(now))
 	}
 	if l.limit.timeout > 0 {
@@ -351,12 +361,12 @@ func (l *loop) giveUp(why error) {
 			_ = d.conn.Close()
 		}
 	}
-	if l.next.is {
-		l.next.is = false
+	if l.next.taken {
+		l.next.taken = false
 		if l.next.due.After(now) {
 			l.work.unclaim()
 		} else {
-			l.work.Done(l.next.due, now, 0, why)
+			l.work.notSent(l.next.due, now)
 		}
 	}
 	for _, one := range l.lanes {

@@ -23,7 +23,7 @@ type Part struct {
 
 // Part returns a result in the form in which a worker reports it.
 func (r *Result) Part() Part {
-	p := Part{Requests: max(r.Late.TotalCount(), r.Latency.TotalCount()), Counts: r.Counts, Use: r.Use}
+	p := Part{Requests: max(r.Account.Begun+r.Account.NotSent, r.Latency.TotalCount()), Counts: r.Counts, Use: r.Use}
 	if r.Done > 0 {
 		p.Invalid = r.Invalid()
 	}
@@ -49,11 +49,12 @@ func Merge(p *Plan, parts []Part, lasted time.Duration) *Result {
 		}
 	}
 	r.sumUp()
-	r.NotSent = r.Planned - sent
-	r.Unanswered = sent - r.Done // with those under way when a worker reported last
+	r.Account.Unanswered = sent - r.Done - r.Account.NotSent // with those under way when a worker reported last
+	r.unreported = r.Planned - sent
+	r.Account.NotSent += r.unreported
 	_, span := p.Pacer.Span()
 	if span = min(span, lasted); span > 0 {
-		r.Achieved = float64(r.SentOnTime) / span.Seconds()
+		r.Achieved = float64(r.Account.SentOnTime) / span.Seconds()
 	}
 	return r
 }

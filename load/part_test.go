@@ -44,14 +44,14 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		sum.Merge(result.Latency.Histogram)
-		result.SentOnTime = result.Done // a busy machine may be late
+		result.Account.SentOnTime = result.Done // a busy machine may be late
 		part := reported(t, result)
 		part.Worker, part.Invalid = i, ""
 		parts = append(parts, part)
 	}
 	merged := Merge(&plan, parts, time.Hour)
-	if merged.Planned != 1001 || merged.Done != 1001 || merged.NotSent != 0 || !merged.Latency.Equals(sum) {
-		t.Errorf("planned %d, done %d, not sent %d, equal %v", merged.Planned, merged.Done, merged.NotSent, merged.Latency.Equals(sum))
+	if merged.Planned != 1001 || merged.Done != 1001 || merged.Account.NotSent != 0 || !merged.Latency.Equals(sum) {
+		t.Errorf("planned %d, done %d, not sent %d, equal %v", merged.Planned, merged.Done, merged.Account.NotSent, merged.Latency.Equals(sum))
 	}
 	slices.Reverse(parts)
 	parts[0].Invalid = "late"
@@ -59,8 +59,8 @@ func TestMerge(t *testing.T) {
 	if why := again.Shortfall(); !strings.HasSuffix(why, "workers ended early") {
 		t.Errorf("without worker 0: %q", why)
 	}
-	if again.NotSent != 334 || again.Invalid() != "worker 2 (): late" {
-		t.Errorf("without worker 0: not sent %d, %q", again.NotSent, again.Invalid())
+	if again.Account.NotSent != 334 || again.Invalid() != "worker 2 (): late" {
+		t.Errorf("without worker 0: not sent %d, %q", again.Account.NotSent, again.Invalid())
 	}
 }
 
@@ -83,17 +83,17 @@ func TestMergePoisson(t *testing.T) {
 		parts = append(parts, part)
 	}
 	merged := Merge(&plan, parts, time.Hour)
-	if merged.Planned == 1000 || merged.Planned < 850 || merged.Planned > 1150 || merged.Done != merged.Planned || merged.NotSent != 0 {
-		t.Errorf("planned %d, done %d, not sent %d", merged.Planned, merged.Done, merged.NotSent)
+	if merged.Planned == 1000 || merged.Planned < 850 || merged.Planned > 1150 || merged.Done != merged.Planned || merged.Account.NotSent != 0 {
+		t.Errorf("planned %d, done %d, not sent %d", merged.Planned, merged.Done, merged.Account.NotSent)
 	}
 
 	dues := func(r *run) (all []time.Duration) {
-		for due, ok := r.arrive(); ok; due, ok = r.arrive() {
+		for due, ok := r.pacing.arrive(); ok; due, ok = r.pacing.arrive() {
 			all = append(all, due)
 		}
 		return all
 	}
-	whole, late := &run{arrive: plan.arrivals()}, &run{arrive: plan.arrivals()}
+	whole, late := &run{pacing: pacing{arrive: plan.arrivals()}}, &run{pacing: pacing{arrive: plan.arrivals()}}
 	late.skip(500 * time.Millisecond)
 	all, rest := dues(whole), dues(late)
 	if len(rest) == 0 || len(rest) == len(all) || rest[0] < 500*time.Millisecond || !slices.Equal(rest, all[len(all)-len(rest):]) || all[len(all)-len(rest)-1] >= 500*time.Millisecond {
@@ -106,16 +106,14 @@ func TestMergePoisson(t *testing.T) {
 // stopped is judged by the time that it lasted.
 func TestMergeAccount(t *testing.T) {
 	t.Parallel()
-	under := &Result{Counts: Counts{Latency: newLatencies(), Late: newLatencies(), SentOnTime: 60, Sent: 7, Received: 5, MessageLatency: newLatencies()}}
+	under := &Result{Counts: Counts{Latency: newLatencies(), Least: newLatencies(), Account: Account{SentOnTime: 60}, Messages: Messages{Sent: 7, Received: 5, Latency: newLatencies()}}}
 	for range 50 {
 		record(under.Latency, time.Millisecond)
 	}
-	for range 60 {
-		record(under.Late, time.Microsecond)
-	}
-	record(under.MessageLatency, time.Second)
+	under.Account.Begun = 60
+	record(under.Messages.Latency, time.Second)
 	under.Done = 50
-	unsent := &Result{Counts: Counts{Latency: newLatencies(), Late: newLatencies(), Errors: map[string]int64{errNoAnswer.Error(): 30}}}
+	unsent := &Result{Counts: Counts{Latency: newLatencies(), Least: newLatencies(), Errors: map[string]int64{errNoAnswer.Error(): 30}}}
 	for range 30 {
 		record(unsent.Latency, time.Second)
 	}
@@ -127,14 +125,14 @@ func TestMergeAccount(t *testing.T) {
 		parts = append(parts, part)
 	}
 	r := Merge(&Plan{Pacer: Constant{100, 2 * time.Second}}, parts, time.Second)
-	if r.Done != 80 || r.Unanswered != 10 || r.NotSent != 110 || r.Failed() != 30 {
-		t.Errorf("%d done, %d unanswered, %d not sent, %d failed: want 80, 10, 110, 30", r.Done, r.Unanswered, r.NotSent, r.Failed())
+	if r.Done != 80 || r.Account.Unanswered != 10 || r.Account.NotSent != 110 || r.Failed() != 30 {
+		t.Errorf("%d done, %d unanswered, %d not sent, %d failed: want 80, 10, 110, 30", r.Done, r.Account.Unanswered, r.Account.NotSent, r.Failed())
 	}
 	if r.Achieved != 60 {
 		t.Errorf("%.0f/s achieved in one second, want 60", r.Achieved)
 	}
-	if r.Sent != 7 || r.Received != 5 || r.MessageLatency.TotalCount() != 1 {
-		t.Errorf("%d messages sent and %d received, want 7 and 5", r.Sent, r.Received)
+	if r.Messages.Sent != 7 || r.Messages.Received != 5 || r.Messages.Latency.TotalCount() != 1 {
+		t.Errorf("%d messages sent and %d received, want 7 and 5", r.Messages.Sent, r.Messages.Received)
 	}
 }
 

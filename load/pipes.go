@@ -17,7 +17,7 @@ type pipes struct {
 }
 
 func newPipes() *pipes {
-	return &pipes{events: make(chan event, 64), woken: make(chan struct{}, 1)}
+	return &pipes{events: make(chan event, pollMost), woken: make(chan struct{}, 1)}
 }
 
 // close waits for the readers, whose connections have been closed.

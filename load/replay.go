@@ -21,9 +21,12 @@ type Replay struct {
 	Requests []Request
 	// Dues are the times at which they are due, counted from the first.
 	Dues []time.Duration
-	// LeftOut is how many entries were not requests, or went to other servers.
+	// LeftOut is how many entries were not requests, went to other servers, or had a body that the
+	// file does not have.
 	LeftOut int
-	at      []time.Time
+	// Bodyless is how many are of a method that has a body, which an access log has not.
+	Bodyless int
+	at       []time.Time
 }
 
 // mostReplayed is the most requests that are replayed: each takes about 1 KB.
@@ -133,6 +136,9 @@ func (r *Replay) readLines(text []byte, base *url.URL, read func(line []byte) (a
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
+		if slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, method) {
+			r.Bodyless++
+		}
 		r.add(at, method, target, base)
 	}
 	return nil
@@ -216,8 +222,28 @@ type harEntry struct {
 	Request         struct {
 		Method, URL string
 		Headers     []struct{ Name, Value string }
-		PostData    *struct{ Text string }
+		PostData    *struct {
+			Text, MimeType string
+			Params         []struct{ Name, Value string }
+		}
 	}
+}
+
+// body returns the body that an entry was sent with. It is not known where the file has a form's
+// parts instead, unless the form is encoded as a URL.
+func (e *harEntry) body() (body []byte, known bool) {
+	data := e.Request.PostData
+	if data == nil {
+		return nil, true
+	}
+	if data.Text != "" || len(data.Params) == 0 {
+		return []byte(data.Text), true
+	}
+	var pairs []string
+	for _, p := range data.Params {
+		pairs = append(pairs, url.QueryEscape(p.Name)+"="+url.QueryEscape(p.Value))
+	}
+	return []byte(strings.Join(pairs, "&")), strings.HasPrefix(data.MimeType, "application/x-www-form-urlencoded")
 }
 
 func (r *Replay) readHAR(entries []harEntry, base *url.URL) error {
@@ -229,6 +255,11 @@ func (r *Replay) readHAR(entries []harEntry, base *url.URL) error {
 			host, base = u.Host, cmp.Or(base, u)
 		}
 		if other || u.Host != host {
+			r.LeftOut++
+			continue
+		}
+		body, known := entry.body()
+		if !known {
 			r.LeftOut++
 			continue
 		}
@@ -248,9 +279,7 @@ func (r *Replay) readHAR(entries []harEntry, base *url.URL) error {
 				request.Header.Add(h.Name, h.Value)
 			}
 		}
-		if entry.Request.PostData != nil {
-			request.Body = []byte(entry.Request.PostData.Text)
-		}
+		request.Body = body
 	}
 	return nil
 }

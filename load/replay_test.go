@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -131,5 +133,28 @@ func TestReplay(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), Plan{Pacer: Times{[]time.Duration{2 * time.Second}, time.Second}, Lines: lines(senderFunc(nil))}); err == nil {
 		t.Error("a request is due after the end")
+	}
+}
+
+// A form of a HAR file is sent as it was, and what a file does not have the body of is left out.
+func TestReplayBodies(t *testing.T) {
+	t.Parallel()
+	entry := `{"startedDateTime":"2026-01-02T03:04:05Z","request":{"method":"POST","url":"http://h/form","headers":[],"postData":{"mimeType":%q,"params":[{"name":"a b","value":"1&2"},{"name":"c","value":"3"}]}}}`
+	har := fmt.Sprintf(`{"log":{"entries":[`+entry+","+entry+`]}}`, "application/x-www-form-urlencoded; charset=UTF-8", "multipart/form-data; boundary=x")
+	path := filepath.Join(t.TempDir(), "har")
+	if err := os.WriteFile(path, []byte(har), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := ReadReplay(path, nil, 1)
+	if err != nil || len(r.Requests) != 1 || r.LeftOut != 1 || string(r.Requests[0].Body) != "a+b=1%262&c=3" {
+		t.Errorf("%v, %+v", err, r)
+	}
+	log := `- - - [22/Nov/2026:06:00:00 +0000] "GET / HTTP/1.1" 200 1` + "\n" + `- - - [22/Nov/2026:06:00:01 +0000] "POST /order HTTP/1.1" 201 1` + "\n"
+	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err = ReadReplay(path, parsed(t, "http://h/"), 1)
+	if err != nil || len(r.Requests) != 2 || r.Bodyless != 1 {
+		t.Errorf("%v, %+v", err, r)
 	}
 }

@@ -24,8 +24,13 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("rate      %.1f/s, as many as the senders could (closed loop)", r.Achieved)
 	}
 	p("requests  %d in %v, %d failed", r.Done, r.Elapsed.Round(time.Millisecond), r.Failed())
-	if r.NotSent > 0 {
-		p("          %d of %d were not sent, or by a worker that ended before it could say so", r.NotSent, r.Planned)
+	if r.Account.NotSent+r.Account.Unanswered > 0 {
+		due := r.Attempts() + r.Account.NotSent
+		p("account   %d due = %d sent + %d not sent", due, r.Attempts(), r.Account.NotSent)
+		p("          %d sent = %d answered + %d failed + %d unanswered", r.Attempts(), r.Done-r.Failed(), r.Failed(), r.Account.Unanswered)
+	}
+	if r.unreported > 0 {
+		p("          %d were not sent, or by a worker that ended before it could say so", r.unreported)
 	}
 	for _, why := range slices.Sorted(maps.Keys(r.Errors)) {
 		p("          %d: %s", r.Errors[why], why)
@@ -46,10 +51,10 @@ func (r *Result) WriteTable(w io.Writer) error {
 	for _, t := range r.Targets {
 		p("target    %s: %d, %.1f/s, %d failed%s", t.Name, t.Done, t.Rate(r), t.Failed, t.percentiles(r))
 	}
-	if r.Sent+r.Received > 0 {
-		p("messages  %d sent, %d received", r.Sent, r.Received)
+	if r.Messages.Sent+r.Messages.Received > 0 {
+		p("messages  %d sent, %d received", r.Messages.Sent, r.Messages.Received)
 	}
-	if h := r.MessageLatency; h.Histogram != nil && r.Invalid() == "" {
+	if h := r.Messages.Latency; h.Histogram != nil && r.Invalid() == "" {
 		p("  each    p50 %v, p99 %v, max %v", rounded(h.ValueAtQuantile(50)), rounded(h.ValueAtQuantile(99)), rounded(h.Max()))
 	}
 	if why := r.Shortfall(); why != "" {
@@ -59,9 +64,6 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("note      given up: %s", r.GaveUp)
 	} else if r.Interrupted {
 		p("note      interrupted: this is what was measured until then")
-		if r.Unanswered > 0 {
-			p("          %d requests had no answer yet; they count as at least as long as they had waited", r.Unanswered)
-		}
 	}
 	if r.Server != nil && r.Done > 0 {
 		p("server    %s", r.Server.text(r))
@@ -80,10 +82,14 @@ func (r *Result) writeLatencies(p func(format string, a ...any)) {
 		} else {
 			p("latency   from when a request was sent: a server that stands still hides it (give --rate)")
 		}
-		for _, q := range Percentiles {
-			p("  %-7s %s", fmt.Sprintf("p%g", q), r.shown(q, r.Latency.ValueAtQuantile(q)))
+		for _, q := range r.shownPercentiles() {
+			p("  %-7s %s", fmt.Sprintf("p%g", q), r.shown(q))
 		}
-		p("  %-7s %s", "max", r.shown(100, r.Latency.Max()))
+		p("  %-7s %s", "max", r.shown(100))
+	}
+	r.writeApart(p)
+	if r.Paused > 0 && r.Rate > 0 {
+		p("note      the generator itself did not run for %v in all; latencies say what that may have added", r.Paused.Round(time.Millisecond))
 	}
 }
 
@@ -100,14 +106,44 @@ func (t *TargetResult) percentiles(r *Result) string {
 	return fmt.Sprintf(", p50 %v, p99 %v, max %v", us(t.Latency.ValueAtQuantile(50)), us(t.Latency.ValueAtQuantile(99)), us(t.Latency.Max()))
 }
 
-// shown returns a percentile of the latencies, or why it is not the server's.
-func (r *Result) shown(percentile float64, ns int64) string {
-	if !r.OnTime(percentile) {
-		late := rounded(r.Late.ValueAtQuantile(percentile))
-		return fmt.Sprintf("n/a: the generator itself was late by %v at this percentile", late)
+// shownPercentiles are those that at least one request was slower than.
+func (r *Result) shownPercentiles() []float64 {
+	n := len(Percentiles)
+	for n > 1 && float64(r.Latency.TotalCount())*(100-Percentiles[n-1]) < 99.999 {
+		n--
 	}
-	return rounded(ns).String()
+	return Percentiles[:n]
 }
+
+// shown returns a percentile of the latencies, or between what it is.
+func (r *Result) shown(percentile float64) string {
+	least, most, bounded := r.Between(percentile)
+	low, high := rounded(int64(least)), rounded(int64(most))
+	switch {
+	case !bounded:
+		return fmt.Sprintf("at least %v: these had no answer", low)
+	case !r.OnTime(percentile):
+		return fmt.Sprintf("%v to %v: the rest may be the generator's own", low, high)
+	}
+	return high.String()
+}
+
+// writeApart writes percentiles of successes and of failures, where both are at least a tenth:
+// those of all may be ones that neither had.
+func (r *Result) writeApart(p func(format string, a ...any)) {
+	failed := r.Failures
+	if failed.Histogram == nil || r.Successes.Histogram == nil || min(failed.TotalCount(), r.Successes.TotalCount()) < max(1, r.Done/10) {
+		return
+	}
+	p("  succeeded p50 %v, p90 %v, p99 %v", at(r.Successes, 50), at(r.Successes, 90), at(r.Successes, 99))
+	p("  failed    p50 %v, p90 %v, p99 %v", at(failed, 50), at(failed, 90), at(failed, 99))
+}
+
+// at is a percentile of a histogram in nanoseconds.
+func at(h Histogram, percentile float64) time.Duration { return rounded(h.ValueAtQuantile(percentile)) }
+
+// Attempts is how many requests were sent.
+func (r *Result) Attempts() int64 { return r.Done + r.Account.Unanswered }
 
 func (r *Result) perCPU() float64 {
 	if r.CPU <= 0 {
@@ -122,14 +158,4 @@ func rounded(ns int64) time.Duration {
 		return d.Round(10 * time.Microsecond)
 	}
 	return d.Round(time.Microsecond)
-}
-
-// WriteHGRM writes the whole distribution in milliseconds, in the text form that HdrHistogram's
-// plotters read. It returns an error if the latencies are not valid.
-func (r *Result) WriteHGRM(w io.Writer) error {
-	if why := r.Invalid(); why != "" {
-		return fmt.Errorf("load: no distribution is written, because the latencies are not valid: %s", why)
-	}
-	_, err := r.Latency.PercentilesPrint(w, 5, 1e6)
-	return err
 }

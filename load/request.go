@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +46,9 @@ func (r *Request) check(proto string) error {
 			if strings.ContainsAny(value, "\r\n\x00") {
 				return fmt.Errorf("header field %s: its value has more than one line", name)
 			}
+			if _, err := decodeBinary(value); err != nil && proto == "grpc" && isBinary(name) {
+				return fmt.Errorf("header field %s: want base64, as gRPC sends it: %w", name, err)
+			}
 		}
 		switch strings.ToLower(name) {
 		case "content-length", "transfer-encoding":
@@ -81,11 +85,49 @@ func (r *Request) fields() []hpack.HeaderField {
 func (r *Request) metadata() metadata.MD {
 	md := metadata.MD{}
 	for name, values := range r.Header {
-		if name != "Host" {
-			md.Append(name, values...)
+		if name == "Host" {
+			continue
+		}
+		for _, value := range values {
+			if isBinary(name) { // which grpc-go encodes
+				data, _ := decodeBinary(value)
+				value = string(data)
+			}
+			md.Append(name, value)
 		}
 	}
 	return md
+}
+
+// isBinary reports whether a field of gRPC has octets, which are given, and sent, in base64.
+func isBinary(name string) bool { return strings.HasSuffix(strings.ToLower(name), "-bin") }
+
+func decodeBinary(value string) ([]byte, error) {
+	return base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
+}
+
+// ParseBody reads what a body has to match, such as body~"ok" or body!~"errors": the rest is a
+// regular expression. The second result is false if the text is about something else.
+func ParseBody(text string) (check func(body []byte) error, is bool, err error) {
+	pattern, without := strings.CutPrefix(text, "body!~")
+	if !without {
+		if pattern, is = strings.CutPrefix(text, "body~"); !is {
+			return nil, false, nil
+		}
+	}
+	matches, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, true, err
+	}
+	return func(body []byte) error {
+		switch found := matches.Match(body); {
+		case found && without:
+			return fmt.Errorf("the body matches %s", pattern)
+		case !found && !without:
+			return fmt.Errorf("the body does not match %s", pattern)
+		}
+		return nil
+	}, true, nil
 }
 
 // ParseStatuses reads statuses such as "2xx,304".

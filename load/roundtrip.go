@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -28,9 +27,6 @@ func (t *Target) exchange() exchange {
 		return exchange{c, c.connect, c.close}
 	}
 	dial := func(ctx context.Context) (*quic.Conn, error) {
-		if t.Packets != nil {
-			return t.dialOver(ctx)
-		}
 		return quic.DialAddr(ctx, t.addr(), t.tls(http3.NextProtoH3), quicConfig)
 	}
 	var tried atomic.Bool
@@ -68,25 +64,6 @@ func (t *Target) exchange() exchange {
 	}}
 }
 
-// dialOver makes a QUIC connection over a socket of Packets, which is closed with it.
-func (t *Target) dialOver(ctx context.Context) (*quic.Conn, error) {
-	addr, err := net.ResolveUDPAddr("udp", t.addr())
-	if err != nil {
-		return nil, err
-	}
-	socket, err := t.Packets()
-	if err != nil {
-		return nil, err
-	}
-	over := &quic.Transport{Conn: socket}
-	conn, err := over.Dial(ctx, addr, t.tls(http3.NextProtoH3), quicConfig)
-	if err != nil {
-		return nil, errors.Join(err, over.Close(), socket.Close())
-	}
-	context.AfterFunc(conn.Context(), func() { _, _ = over.Close(), socket.Close() })
-	return conn, nil
-}
-
 // openExchanges makes one line for each request that may be under way at a time: for HTTP/3, and
 // for cookies.
 func openExchanges(_ context.Context, t *Target, p *Pool) error {
@@ -99,7 +76,7 @@ func openExchanges(_ context.Context, t *Target, p *Pool) error {
 	case t.Proto == "http3" && t.network() == "unix":
 		return errors.New("QUIC runs over UDP, and not over a UNIX socket")
 	case t.Proto != "http2" && t.Proto != "http3":
-		return errors.New("cookies work with http1, http2 and http3 only")
+		return errors.New("cookies, and what is expected of bodies, work with http1, http2 and http3 only")
 	}
 	return p.addExchanges(t, users, nil)
 }
@@ -113,7 +90,12 @@ func (p *Pool) addExchanges(t *Target, users int, read func(*Work, *http.Respons
 		for range users {
 			line := &roundTripper{exchange: x, target: t, take: take, read: read}
 			if t.Cookies {
-				line.RoundTripper = newVisitor(x.RoundTripper)
+				visitor := newVisitor(x.RoundTripper)
+				line.RoundTripper = visitor
+				line.take = inTurn(t.Requests) // each visitor does all of them in order
+				if t.linked() {
+					line.take = visitor.completed(line.take)
+				}
 			}
 			p.Lines = append(p.Lines, line)
 		}
@@ -171,6 +153,15 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 		response.Body = body
 		if o.at, o.err = l.read(w, response); !body.ended {
 			o.err = errors.Join(o.err, l.close()) // the connection carries no other request
+		}
+		return o
+	}
+	if l.target.Body != nil && o.err == nil {
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			o.status, o.err = 0, err
+		} else {
+			o.err = l.target.Body(text)
 		}
 		return o
 	}

@@ -37,16 +37,29 @@ type ServerUse struct {
 	Collections *float64 `json:"collections"`
 }
 
+// ParseServer reads a process's number, or a URL; "" for neither.
+func ParseServer(text string) (s Server, err error) {
+	if strings.Contains(text, "://") {
+		return Server{Metrics: text}, nil
+	}
+	if text != "" {
+		if s.PID, err = strconv.Atoi(text); err != nil || s.PID < 1 {
+			return s, fmt.Errorf("%q: want the number of a process, or the URL of metrics", text)
+		}
+	}
+	return s, nil
+}
+
 // Now reads the server's figures; zero if there is no server.
 func (of *Server) Now(ctx context.Context) (s ServerFigures, err error) {
 	if of.Metrics != "" {
 		if s, err = scrapeServer(ctx, of.Metrics); err != nil {
-			return s, fmt.Errorf("--server-metrics: %w", err)
+			return s, fmt.Errorf("--server: %w", err)
 		}
 	}
 	if of.PID != 0 {
 		if s.cpu, err = treeCPU(of.PID); err != nil {
-			return s, fmt.Errorf("--server-pid %d: %w", of.PID, err)
+			return s, fmt.Errorf("--server %d: %w", of.PID, err)
 		}
 		s.hasCPU = true
 	}
@@ -61,7 +74,7 @@ const ticks = 100
 func treeCPU(pid int) (sum time.Duration, err error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil || len(files) == 0 {
-		return 0, errors.Join(errors.New("there is no /proc: give --server-metrics"), err)
+		return 0, errors.Join(errors.New("there is no /proc: give the URL of its metrics"), err)
 	}
 	used, children := map[int]time.Duration{}, map[int][]int{}
 	for _, file := range files {

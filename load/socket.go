@@ -30,6 +30,9 @@ type poller interface {
 	close()
 }
 
+// pollMost is how many events a poll returns at most. There may be more then.
+const pollMost = 64
+
 // An event is what happened to a socket: that with a number, -1 for wake.
 type event struct {
 	number, opened     int32
@@ -166,7 +169,7 @@ func (s *socket) await(writable bool) error {
 
 // receive has the user take what has come, and returns the current time.
 func (s *socket) receive() (now time.Time, err error) {
-	in, have := s.loop.in, 0
+	in, have := s.loop.buffers.in, 0
 	if s.secure == nil {
 		have = copy(in, s.left)
 	}
@@ -194,10 +197,10 @@ func (s *socket) give(data []byte, now time.Time) error {
 
 // decrypt has the user take what is in the records that came.
 func (s *socket) decrypt(now time.Time) (err error) {
-	if s.loop.plain == nil {
-		s.loop.plain = make([]byte, 64<<10)
+	if s.loop.buffers.plain == nil {
+		s.loop.buffers.plain = make([]byte, 64<<10)
 	}
-	plain := s.loop.plain
+	plain := s.loop.buffers.plain
 	have := copy(plain, s.left)
 	for err == nil && s.wire != nil {
 		var n int

@@ -17,27 +17,46 @@ import (
 
 // Counts are what was counted of requests: on some lines, by a worker of a fleet, or in all.
 type Counts struct {
-	// SentOnTime is how many requests were sent while the plan lasted, at a rate.
-	SentOnTime int64
-	// Unanswered is how many requests were due and had no answer when the plan was interrupted.
-	// Latency counts each as at least as long as it had waited, except for those of a fleet's
-	// worker that died.
-	Unanswered int64
-	Errors     map[string]int64
-	Statuses   map[int]int64 // answers by their status: HTTP's, or gRPC's
+	Account  Account
+	Errors   map[string]int64
+	Statuses map[int]int64 // answers by their status: HTTP's, or gRPC's
 	// Latency is the time from when a request was due, or sent if there was no rate, to its answer,
-	// in nanoseconds. Errors are included.
+	// in nanoseconds: the most that the server may have taken. Errors are included. A request that
+	// was not sent or not answered has no bound, which is the histogram's longest time.
 	Latency Histogram
-	// Late is how late requests were sent although there was room for them, in nanoseconds.
-	Late Histogram
-	// Sent and Received count the messages of gRPC streams. MessageLatency is the time, in
-	// nanoseconds, from the sending of a message to its answer, or for a server stream from one
-	// message to the next. It has no histogram if there were none.
-	Sent, Received int64
-	MessageLatency Histogram
+	// Least is the same without what the generator itself may have added: the least that the server
+	// has taken. For a request without an answer it is how long it has waited.
+	Least Histogram
+	// Successes and Failures divide Latency from the first failure on; they have no histogram if
+	// there is none.
+	Successes, Failures Histogram
+	// Paused is for how long the generator did not run although it should have.
+	Paused   time.Duration
+	Messages Messages
 	// Targets has the figures of each of Plan.Targets.
 	Targets []TargetResult
 	ended   time.Time // when the last answer came
+}
+
+// An Account says what became of the requests that were due.
+type Account struct {
+	// Begun is how many requests were sent at a rate, and SentOnTime how many of them before the
+	// plan ended.
+	Begun, SentOnTime int64
+	// NotSent is how many requests were due and were not sent: all connections were busy, or the
+	// generator's machine had reached one of Limits.
+	NotSent int64
+	Limits  map[string]int64
+	// Unanswered is how many requests were sent and had no answer when the plan was interrupted.
+	Unanswered int64
+}
+
+// Messages are those of streams: of gRPC, and server-sent events.
+type Messages struct {
+	Sent, Received int64
+	// Latency is the time, in nanoseconds, from the sending of a message to its answer, or for a
+	// server stream from one message to the next. It has no histogram if there were none.
+	Latency Histogram
 }
 
 // TargetResult is what was measured of one target: its answers, and how many of them failed. Its
@@ -72,7 +91,8 @@ func (h *Histogram) UnmarshalText(text []byte) (err error) {
 type tally struct {
 	mu sync.Mutex
 	Counts
-	interval TargetResult // since the interval began; without a histogram if Plan.Every is 0
+	interval       TargetResult // since the interval began; without a histogram if Plan.Every is 0
+	intervalPaused time.Duration
 }
 
 // slowest is the longest latency that is recorded; longer ones count as this.
@@ -88,7 +108,7 @@ func newMicroseconds() *hdrhistogram.Histogram {
 }
 
 func newCounts(targets []string) Counts {
-	c := Counts{Latency: newLatencies(), Late: newLatencies(), Errors: map[string]int64{}, Statuses: map[int]int64{}}
+	c := Counts{Latency: newLatencies(), Least: newLatencies(), Account: Account{Limits: map[string]int64{}}, Errors: map[string]int64{}, Statuses: map[int]int64{}}
 	for _, name := range targets {
 		c.Targets = append(c.Targets, TargetResult{Name: name})
 	}
@@ -96,22 +116,37 @@ func newCounts(targets []string) Counts {
 }
 
 // done counts an answer. The tally is locked.
-func (t *tally) done(due, now time.Time, status int, err error) {
+func (t *tally) done(r timing, now, earliest time.Time, status int, err error) {
 	t.ended = later(t.ended, now)
-	record(t.Latency, now.Sub(due))
+	record(t.Latency, now.Sub(r.due))
+	record(t.Least, earliest.Sub(r.charged))
 	if status != 0 {
 		t.Statuses[status]++
 	}
 	if err != nil {
+		if t.Failures.Histogram == nil {
+			t.Failures = newLatencies()
+			t.Successes = newLatencies()
+		}
+		record(t.Failures, now.Sub(r.due))
 		why := reason(err)
 		if _, known := t.Errors[why]; !known && len(t.Errors) >= 2*mostReasons {
 			why = otherReason
 		}
 		t.Errors[why]++
 	}
-	if t.interval.Latency.Histogram != nil {
-		t.interval.done(now.Sub(due), err)
+	if err == nil && t.Successes.Histogram != nil {
+		record(t.Successes, now.Sub(r.due))
 	}
+	if t.interval.Latency.Histogram != nil {
+		t.interval.done(now.Sub(r.due), err)
+	}
+}
+
+// unbounded counts a request that has waited, and of whose end nothing is known.
+func (t *tally) unbounded(waited time.Duration) {
+	record(t.Latency, slowest)
+	record(t.Least, waited)
 }
 
 func record(h Histogram, d time.Duration) {
@@ -135,7 +170,12 @@ func (t *TargetResult) done(d time.Duration, err error) {
 // add adds other counts, which must not change meanwhile.
 func (c *Counts) add(other *Counts) {
 	c.Latency.Merge(other.Latency.Histogram)
-	c.Late.Merge(other.Late.Histogram)
+	c.Least.Merge(other.Least.Histogram)
+	for why, n := range other.Account.Limits {
+		c.Account.Limits[why] += n
+	}
+	c.Successes.add(other.Successes)
+	c.Failures.add(other.Failures)
 	for why, n := range other.Errors {
 		c.Errors[why] += n
 	}
@@ -143,8 +183,11 @@ func (c *Counts) add(other *Counts) {
 		c.Statuses[status] += n
 	}
 	c.ended = later(c.ended, other.ended)
-	c.SentOnTime += other.SentOnTime
-	c.Unanswered += other.Unanswered
+	c.Account.Begun += other.Account.Begun
+	c.Account.SentOnTime += other.Account.SentOnTime
+	c.Account.NotSent += other.Account.NotSent
+	c.Paused = max(c.Paused, other.Paused) // they run side by side
+	c.Account.Unanswered += other.Account.Unanswered
 	for i, from := range other.Targets {
 		if i == len(c.Targets) {
 			c.Targets = append(c.Targets, TargetResult{Name: from.Name})
@@ -156,14 +199,20 @@ func (c *Counts) add(other *Counts) {
 			to.Failed += from.Failed
 		}
 	}
-	c.Sent += other.Sent
-	c.Received += other.Received
-	if other.MessageLatency.Histogram != nil {
-		if c.MessageLatency.Histogram == nil {
-			c.MessageLatency = newLatencies()
-		}
-		c.MessageLatency.Merge(other.MessageLatency.Histogram)
+	c.Messages.Sent += other.Messages.Sent
+	c.Messages.Received += other.Messages.Received
+	c.Messages.Latency.add(other.Messages.Latency)
+}
+
+// add adds another histogram, if there is one.
+func (h *Histogram) add(other Histogram) {
+	if other.Histogram == nil {
+		return
 	}
+	if h.Histogram == nil {
+		*h = newLatencies()
+	}
+	h.Merge(other.Histogram)
 }
 
 // mostReasons is how many reasons for failures are told apart; all others are otherReason.

@@ -40,15 +40,19 @@ type Target struct {
 	// ConnectTo, if set, is where connections go in place of the URL's host and port: another host
 	// and port, or the path of a UNIX socket. TLS and the request still name the URL's host.
 	ConnectTo string
-	// Dial and Packets, if set, make connections and HTTP/3's sockets in place of package net.
-	Dial    func(ctx context.Context, addr string) (net.Conn, error)
-	Packets func() (net.PacketConn, error)
 	// Expect, if set, says which HTTP statuses are successes in place of 2xx.
 	Expect func(status int) bool
-	// ProtoFile, if set, is a .proto file that describes the method.
-	ProtoFile string
+	// Body, if set, returns why a successful answer's body is a failure all the same, for http1,
+	// http2 and http3.
+	Body func(body []byte) error
+	// ProtoFile, if set, is a .proto file or a descriptor set that describes the method. What the
+	// file imports is looked for in ProtoPaths and beside it.
+	ProtoFile  string
+	ProtoPaths []string
 
-	portable bool // wait for connections as on any system; for tests
+	dialed   *atomic.Uint64                                                         // how many connections were made, each to the next of the host's addresses
+	lookup   func(ctx context.Context, host string) (addresses []string, err error) // for tests
+	portable bool                                                                   // wait for connections as on any system; for tests
 }
 
 // Pool is a target's connections.
@@ -84,11 +88,15 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	}
 	own := *t // the caller's stays as it is
 	t = &own
+	t.dialed = new(atomic.Uint64)
 	if err := t.checkRequests(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	if t.Cookies {
+	if t.Cookies || t.Body != nil {
 		open = openExchanges
+	}
+	if !t.Cookies && t.linked() {
+		return nil, errors.New("load: {{.json.…}}, {{.header.…}} and {{.cookie.…}} are values of a visitor's earlier answers: visitors come with cookies (--cookies)")
 	}
 	p := &Pool{Targets: t.group()}
 	if err := open(ctx, t, p); err != nil {
@@ -162,7 +170,7 @@ func (t *Target) secure() bool {
 
 // network is that of the address: a UNIX socket is a path.
 func (t *Target) network() string {
-	if strings.HasPrefix(t.ConnectTo, "/") {
+	if strings.Contains(t.ConnectTo, "/") {
 		return "unix"
 	}
 	return "tcp"
@@ -170,11 +178,34 @@ func (t *Target) network() string {
 
 // dialPlain connects to the address, whatever the arguments say that a library thinks it is.
 func (t *Target) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
-	if t.Dial != nil {
-		return t.Dial(ctx, t.addr())
-	}
 	var d net.Dialer
-	return d.DialContext(ctx, t.network(), t.addr())
+	if t.network() != "tcp" {
+		return d.DialContext(ctx, t.network(), t.addr())
+	}
+	host, port, err := net.SplitHostPort(t.addr())
+	if err != nil {
+		return nil, err
+	}
+	lookup := t.lookup
+	if lookup == nil {
+		lookup = net.DefaultResolver.LookupHost
+	}
+	all, err := lookup(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	var first uint64
+	if t.dialed != nil {
+		first = t.dialed.Add(1)
+	}
+	for i := range all { // the next address, or where that does not answer another
+		var conn net.Conn
+		at := (first + uint64(i)) % uint64(len(all))
+		if conn, err = d.DialContext(ctx, "tcp", net.JoinHostPort(all[at], port)); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
 }
 
 // addr is the address with its port.

@@ -26,7 +26,7 @@ import (
 // weight, says how many times as often as the others a request is sent. A body's file is looked for
 // beside the targets' file.
 func ReadTargets(path string) ([]Request, error) {
-	text, err := os.ReadFile(path)
+	text, err := readAll(path)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +42,14 @@ func ReadTargets(path string) ([]Request, error) {
 		return nil, fmt.Errorf("%s has no requests", path)
 	}
 	return mixed(path, all)
+}
+
+// readAll reads a file; "-" is standard input.
+func readAll(path string) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(os.Stdin)
+	}
+	return os.ReadFile(path)
 }
 
 // A weighed request is sent so many times as often as one of weight 1.
@@ -244,42 +252,83 @@ func unescapeBraces(text string) string {
 	})
 }
 
+// IsJSON reports whether a body is a JSON object or list, whatever {{name}} stands for in it.
+func IsJSON(body []byte) bool {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 || body[0] != '{' && body[0] != '[' {
+		return false
+	}
+	return json.Valid(placeholder.ReplaceAll(body, []byte("0")))
+}
+
+// escapeJSON escapes a value that stands within a string of JSON. Numbers and names stay the same.
+func escapeJSON(value string) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // a string can always be encoded
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(out.String()), `"`), `"`)
+}
+
 // Expand replaces {{name}} by values, in URLs, header fields and bodies: it returns each request
 // with the first row, then each with the second, and so on.
 func (rows Values) Expand(requests []Request) (out []Request, err error) {
 	size := 0
 	for n, row := range rows {
-		fill := func(text string, escape func(string) string) string {
-			return placeholder.ReplaceAllStringFunc(text, func(match string) string {
-				name := placeholder.FindStringSubmatch(match)[1]
-				value, ok := row[name]
-				if !ok {
-					err = errors.Join(err, fmt.Errorf("row %d of the values has no %q; it has %s", n+1, name, strings.Join(slices.Sorted(maps.Keys(row)), ", ")))
-				}
-				return escape(value)
-			})
-		}
-		same := func(s string) string { return s }
-		for _, r := range requests {
-			u := *r.URL
-			u.RawPath = fill(unescapeBraces(cmp.Or(u.RawPath, u.EscapedPath())), url.PathEscape)
-			u.Path, _ = url.PathUnescape(u.RawPath)
-			u.RawQuery = fill(unescapeBraces(u.RawQuery), url.QueryEscape)
-			header := http.Header{}
-			for name, values := range r.Header {
-				for _, value := range values {
-					header.Add(name, fill(value, same))
-				}
+		value := func(match string) (text string, known bool) {
+			name := placeholder.FindStringSubmatch(match)[1]
+			if strings.HasPrefix(name, ".") { // of an answer
+				return "", false
 			}
-			body := []byte(fill(string(r.Body), same))
+			text, known = row[name]
+			if !known {
+				err = errors.Join(err, fmt.Errorf("row %d of the values has no %q; it has %s", n+1, name, strings.Join(slices.Sorted(maps.Keys(row)), ", ")))
+			}
+			return text, known
+		}
+		for i := range requests {
+			r := requests[i].filled(placeholder, value)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, Request{Method: r.Method, URL: &u, Header: header, Body: body, Target: r.Target})
-			if size += 500 + len(body) + len(u.Path) + len(u.RawQuery); size > mostExpanded {
+			out = append(out, r)
+			if size += 500 + len(r.Body) + len(r.URL.Path) + len(r.URL.RawQuery); size > mostExpanded {
 				return nil, fmt.Errorf("%d requests with %d rows of values take more than %d MB of memory: give fewer", len(requests), len(rows), mostExpanded>>20)
 			}
 		}
 	}
 	return out, nil
+}
+
+// filled returns the request with values in place of what the pattern matches, escaped as their
+// places want them. What has no value stays.
+func (r Request) filled(pattern *regexp.Regexp, value func(match string) (text string, known bool)) Request {
+	fill := func(text string, escape func(string) string) string {
+		return pattern.ReplaceAllStringFunc(text, func(match string) string {
+			text, known := value(match)
+			if !known {
+				return match
+			}
+			return escape(text)
+		})
+	}
+	same := func(s string) string { return s }
+	u := *r.URL
+	u.RawPath = fill(unescapeBraces(cmp.Or(u.RawPath, u.EscapedPath())), url.PathEscape)
+	u.Path, _ = url.PathUnescape(u.RawPath)
+	u.RawQuery = fill(unescapeBraces(u.RawQuery), url.QueryEscape)
+	r.URL = &u
+	header := http.Header{}
+	for name, values := range r.Header {
+		for _, v := range values {
+			header.Add(name, fill(v, same))
+		}
+	}
+	r.Header = header
+	escape := same
+	if IsJSON(r.Body) {
+		escape = escapeJSON
+	}
+	r.Body = []byte(fill(string(r.Body), escape))
+	return r
 }

@@ -1,12 +1,14 @@
 package load
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -196,5 +198,57 @@ func TestWeights(t *testing.T) {
 		if _, err := ReadTargets(file(t, "targets", text)); err == nil || !strings.Contains(err.Error(), "its weight is") {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// A value stays a value of JSON, whatever characters it has.
+func TestValuesInJSON(t *testing.T) {
+	t.Parallel()
+	rows := Values{{"name": `12" disc \ <b>`, "n": "5"}}
+	for body, want := range map[string]string{
+		`{"name":"{{name}}","n":{{n}}}`: `{"name":"12\" disc \\ <b>","n":5}`,
+		`name={{name}}`:                 `name=12" disc \ <b>`,
+	} {
+		out, err := rows.Expand([]Request{{URL: parsed(t, "http://h/"), Body: []byte(body)}})
+		if err != nil || string(out[0].Body) != want {
+			t.Errorf("%v: %s, want %s", err, out[0].Body, want)
+		}
+	}
+}
+
+// A binary field of gRPC is given in base64, whatever client sends it.
+func TestBinaryMetadata(t *testing.T) {
+	t.Parallel()
+	r := Request{URL: parsed(t, "http://h/"), Header: http.Header{"X-Bin": {"AAEC"}}}
+	if err := r.check("grpc"); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.metadata().Get("x-bin"); len(got) != 1 || got[0] != "\x00\x01\x02" || r.fields()[0].Value != "AAEC" {
+		t.Errorf("%q, %v", got, r.fields())
+	}
+	r.Header.Set("X-Bin", "no base64!")
+	if err := r.check("grpc"); err == nil {
+		t.Error("text is sent as octets")
+	}
+}
+
+// A socket's path may be relative.
+func TestSocketPath(t *testing.T) {
+	for address, want := range map[string]string{"./s": "unix", "run/s": "unix", "/run/s": "unix", "h:80": "tcp", "": "tcp"} {
+		if got := (&Target{ConnectTo: address}).network(); got != want {
+			t.Errorf("%q: %s", address, got)
+		}
+	}
+}
+
+// Events may end their lines with CR alone.
+func TestEventLines(t *testing.T) {
+	l := eventLines{in: bufio.NewReader(strings.NewReader("data: 1\r\rdata: 2\r\n\r\ndata: 3\n\n"))}
+	var got []string
+	for line, err := l.next(); err == nil; line, err = l.next() {
+		got = append(got, line)
+	}
+	if want := []string{"data: 1", "", "data: 2", "", "data: 3", ""}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -2,10 +2,12 @@ package load
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
-// tolerated is how late a free sender may be at the 99th percentile, because timers are no better.
+// tolerated is how late the generator may be, because timers are no better.
 const tolerated = time.Millisecond
 
 // Invalid returns why the latencies are the generator's own, "" if they are the server's.
@@ -16,14 +18,14 @@ func (r *Result) Invalid() string {
 	if r.fault != "" {
 		return r.fault
 	}
+	for _, why := range slices.Sorted(maps.Keys(r.Account.Limits)) {
+		return fmt.Sprintf("the generator was the limit: %d requests were not sent, as %s", r.Account.Limits[why], why)
+	}
 	if busy := r.Busy(); busy > 0.9 {
 		return fmt.Sprintf("the generator was the limit: its %d processors were %.0f%% busy", r.Processors, busy*100)
 	}
 	if r.Rate == 0 {
 		return ""
-	}
-	if late := time.Duration(r.Late.ValueAtQuantile(99)); !r.OnTime(99) {
-		return fmt.Sprintf("the generator was the limit: 1%% of requests were sent %v late or more by senders that were free", late.Round(10*time.Microsecond))
 	}
 	if r.overloaded() {
 		return r.Shortfall() + ". Latencies are then of a queue that grows as long as the run lasts"
@@ -33,16 +35,29 @@ func (r *Result) Invalid() string {
 
 // overloaded reports whether more requests came due than could be sent, which is not the
 // generator's fault.
-func (r *Result) overloaded() bool {
-	return r.Rate > 0 && !r.Interrupted && float64(r.SentOnTime) < 0.99*float64(r.Planned-r.NotSent)
+func (r *Result) overloaded() bool { return r.late(r.Planned - r.unreported) }
+
+// late reports whether more than a hundredth of the requests that were due were not sent on time.
+// When a run is interrupted, one may just have become due.
+func (r *Result) late(due int64) bool {
+	missing := due - r.Account.SentOnTime
+	return r.Rate > 0 && float64(missing) > 0.01*float64(due) && (missing > 1 || !r.Interrupted)
 }
 
-// OnTime reports whether the generator was on time at a percentile, 0 to 100: it was late by no
-// more than timers are, or by no more than a twentieth of the latency. Where it was late, that
-// percentile is the generator's own.
+// Between returns the least and the most that a percentile, 0 to 100, of the server's latencies may
+// be. They differ by what the generator itself may have added. If bounded is false it may be
+// anything from the least on, because so many requests had no answer.
+func (r *Result) Between(percentile float64) (least, most time.Duration, bounded bool) {
+	least = time.Duration(r.Least.ValueAtQuantile(percentile))
+	most = time.Duration(r.Latency.ValueAtQuantile(percentile))
+	return least, most, most < slowest-slowest/1000 // as precise as the histogram is
+}
+
+// OnTime reports whether a percentile is known: the generator has added no more than timers do, or
+// no more than a twentieth of it.
 func (r *Result) OnTime(percentile float64) bool {
-	late := time.Duration(r.Late.ValueAtQuantile(percentile))
-	return late <= tolerated || late <= time.Duration(r.Latency.ValueAtQuantile(percentile))/20
+	least, most, bounded := r.Between(percentile)
+	return bounded && most-least <= max(tolerated, most/20)
 }
 
 // Busy returns the share of the generator's processors that it used while the plan lasted, 0 if it
@@ -62,7 +77,7 @@ func (r *Result) Busy() float64 {
 // due were sent while the plan lasted. What a fleet's workers did not send is not the server's
 // fault.
 func (r *Result) Shortfall() string {
-	if r.Rate == 0 || r.Interrupted || float64(r.SentOnTime) >= 0.99*float64(r.Planned) {
+	if !r.late(r.Planned) {
 		return ""
 	}
 	if !r.overloaded() {

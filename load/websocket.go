@@ -1,25 +1,23 @@
 package load
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
 )
 
-// A webSocket sends a message over a connection of its own and waits for the server to send it
-// back.
+// A webSocket sends a message over a connection of its own and waits for the server's next one.
 type webSocket struct {
 	target *Target
 	take   func() Request
 	conn   *websocket.Conn
-	// sent says that a message is under way. A message that comes at another time is ignored; one
-	// that comes meanwhile may be the answer.
+	// sent says that a message is under way. One that comes at another time is ignored; one that
+	// comes meanwhile is the answer.
 	sent    atomic.Bool
 	answers chan []byte
 	ended   chan error
@@ -52,11 +50,18 @@ func (s *webSocket) Connect(ctx context.Context) error {
 	header := t.Request.Header.Clone()
 	host := t.Request.host()
 	header.Del("Host")
+	var protocols []string
+	for _, list := range header.Values("Sec-WebSocket-Protocol") {
+		for name := range strings.SplitSeq(list, ",") {
+			protocols = append(protocols, strings.TrimSpace(name))
+		}
+	}
+	header.Del("Sec-WebSocket-Protocol") // the library writes it
 	ctx, cancel := t.limited(ctx, "connection")
 	defer cancel()
 	u := *t.Request.URL
 	u.User = nil // the header has it
-	conn, response, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{HTTPClient: &http.Client{Transport: tr}, HTTPHeader: header, Host: host})
+	conn, response, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{HTTPClient: &http.Client{Transport: tr}, HTTPHeader: header, Host: host, Subprotocols: protocols})
 	if err != nil {
 		if response != nil && response.StatusCode != http.StatusSwitchingProtocols {
 			return errors.New("the server does not open a WebSocket: status " + response.Status)
@@ -87,7 +92,7 @@ func (s *webSocket) read(conn *websocket.Conn, answers chan<- []byte, ended chan
 	}
 }
 
-// Send sends a message and waits until it comes back.
+// Send sends a message and waits for the answer.
 func (s *webSocket) Send(ctx context.Context) (status int, err error) {
 	limited, cancel := s.target.limited(ctx, "answer")
 	defer cancel()
@@ -108,7 +113,7 @@ func (s *webSocket) Send(ctx context.Context) (status int, err error) {
 	}
 	s.sent.Store(true)
 	if err = s.conn.Write(limited, kind, message); err == nil {
-		err = s.await(limited, message)
+		err = s.await(limited)
 	} else if limited.Err() != nil {
 		err = context.Cause(limited)
 	}
@@ -119,37 +124,23 @@ func (s *webSocket) Send(ctx context.Context) (status int, err error) {
 	return 0, err
 }
 
-// await waits for a message to come back. It skips others that the server sends meanwhile.
-func (s *webSocket) await(ctx context.Context, message []byte) error {
-	others := 0
-	for {
-		select {
-		case answer := <-s.answers:
-			if bytes.Equal(answer, message) {
-				return nil
-			}
-			if others++; others == mostOthers {
-				return fmt.Errorf("%d messages came, none of them the one that was sent", others)
-			}
-		case err := <-s.ended:
-			if code := websocket.CloseStatus(err); code >= 0 {
-				return errors.New("the server closed the WebSocket: " + code.String())
-			}
-			if gone(err) {
-				return errGone
-			}
-			return err
-		case <-ctx.Done():
-			if others > 0 {
-				return fmt.Errorf("%v: other messages came", context.Cause(ctx))
-			}
-			return context.Cause(ctx)
+// await waits for the answer.
+func (s *webSocket) await(ctx context.Context) error {
+	select {
+	case <-s.answers:
+		return nil
+	case err := <-s.ended:
+		if code := websocket.CloseStatus(err); code >= 0 {
+			return errors.New("the server closed the WebSocket: " + code.String())
 		}
+		if gone(err) {
+			return errGone
+		}
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
-
-// mostOthers is how many other messages may come before an answer.
-const mostOthers = 1000
 
 // close ends the connection without waiting for the server.
 func (s *webSocket) close() error {

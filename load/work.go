@@ -2,6 +2,8 @@ package load
 
 import (
 	"context"
+	"errors"
+	"syscall"
 	"time"
 )
 
@@ -11,27 +13,38 @@ type Work struct {
 	tally *tally
 }
 
+// A timing is when a request was due and when it was sent. It has waited for the server alone since
+// charged: since it was due, unless the generator itself made it wait.
+type timing struct{ due, sent, charged time.Time }
+
 // Take waits until a request is due and returns that time, or false if there are no more. The line
 // has had room for it at least since free.
 func (w *Work) Take(free time.Time) (due time.Time, ok bool) {
+	t, ok := w.take(free)
+	return t.due, ok
+}
+
+func (w *Work) take(free time.Time) (t timing, ok bool) {
 	w.run.turn <- struct{}{} // one line waits for the next request, the others for their turn
 	defer func() { <-w.run.turn }()
-	due, ok = w.claim(time.Now())
+	due, ok := w.claim(time.Now())
 	if !ok {
-		return due, false
+		return timing{due: due}, false
 	}
 	if w.run.paced() && !w.run.await(due) && due.After(time.Now()) {
 		w.unclaim()
-		return due, false
+		return timing{due: due}, false
 	}
-	return due, w.sent(due, time.Now(), free)
+	now := time.Now()
+	t = timing{due, now, w.run.pulse.charge(due, now, free)}
+	return t, w.sent(t)
 }
 
 // claim reserves the next request for a line that waits itself until it is due, and returns that
 // time. The line then calls sent or unclaim. Without a rate a request is due now.
 func (w *Work) claim(now time.Time) (due time.Time, ok bool) {
 	r := w.run
-	if r.ctx.Err() != nil {
+	if r.ctx.Err() != nil || r.requests.Err() != nil {
 		return time.Time{}, false
 	}
 	if !r.paced() && r.plan.Most == 0 { // a lock would cost a twentieth of a request by HTTP/2
@@ -40,12 +53,12 @@ func (w *Work) claim(now time.Time) (due time.Time, ok bool) {
 	r.pacing.Lock()
 	defer r.pacing.Unlock()
 	if !r.paced() {
-		r.planned++
-		return now, now.Before(r.end) && r.planned <= r.plan.Most
+		r.pacing.planned++
+		return now, now.Before(r.end) && r.pacing.planned <= r.plan.Most
 	}
-	offset, ok := r.arrive()
+	offset, ok := r.pacing.arrive()
 	if ok {
-		r.planned++
+		r.pacing.planned++
 	}
 	return r.start.Add(offset), ok
 }
@@ -54,49 +67,84 @@ func (w *Work) claim(now time.Time) (due time.Time, ok bool) {
 func (w *Work) unclaim() {
 	w.run.pacing.Lock()
 	defer w.run.pacing.Unlock()
-	w.run.planned--
+	w.run.pacing.planned--
 }
 
-// sent counts a request that is sent now and for which there was room since free. It returns false
-// if the request must not be sent.
-func (w *Work) sent(due, now, free time.Time) (ok bool) {
+// sent counts a request that is sent now. It returns false if the request must not be sent.
+func (w *Work) sent(t timing) (ok bool) {
 	if !w.run.paced() {
 		return true
 	}
 	if w.run.ctx.Err() != nil {
-		w.giveUp(due, now)
+		w.notSent(t.due, t.sent)
 		return false
 	}
-	ready := later(due, free)
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	record(w.tally.Late, now.Sub(ready))
-	// Shortfall tolerates a hundredth of the plan.
-	if now.Sub(w.run.end) <= w.run.end.Sub(w.run.start)/100 {
-		w.tally.SentOnTime++
+	w.tally.Account.Begun++
+	// Shortfall is about the server and the connections: it leaves out for how long the generator
+	// made the request wait, and tolerates a hundredth of the plan.
+	ready := t.sent.Add(-t.charged.Sub(t.due))
+	if ready.Sub(w.run.end) <= w.run.end.Sub(w.run.start)/100 {
+		w.tally.Account.SentOnTime++
 	}
 	return true
 }
 
+// paused counts time in which the line did not run.
+func (w *Work) paused(missed time.Duration) {
+	w.tally.mu.Lock()
+	defer w.tally.mu.Unlock()
+	w.tally.Paused += missed
+	w.tally.intervalPaused += missed
+}
+
 // Done counts the outcome of a request that was due at a time: the time of its answer, its status
 // (0 if there was no answer), and the error if it was not a success.
-func (w *Work) Done(due, now time.Time, status int, err error) { w.done(-1, due, now, status, err) }
+func (w *Work) Done(due, now time.Time, status int, err error) {
+	w.done(-1, timing{due, due, due}, now, now, status, err)
+}
 
-// done is Done for a request to one of the targets.
-func (w *Work) done(target int, due, now time.Time, status int, err error) {
+// done is Done for a request to one of the targets. Its answer was read now, and may have come at
+// the earliest time on.
+func (w *Work) done(target int, t timing, now, earliest time.Time, status int, err error) {
 	if w.run.requests.Err() != nil {
 		if err = context.Cause(w.run.requests); err != errNoAnswer {
-			w.giveUp(due, now)
+			w.giveUp(t, now)
 			return
 		}
 		status = 0 // an answer that comes now is not counted as one
 	}
+	if err != nil && status == 0 {
+		if why := ownLimit(err); why != "" {
+			w.tally.mu.Lock()
+			defer w.tally.mu.Unlock()
+			w.tally.Account.Limits[why]++
+			w.tally.Account.NotSent++
+			w.tally.unbounded(now.Sub(t.due))
+			return
+		}
+	}
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.done(due, now, status, err)
+	w.tally.done(t, now, earliest, status, err)
 	if target >= 0 && target < len(w.tally.Targets) {
-		w.tally.Targets[target].done(now.Sub(due), err)
+		w.tally.Targets[target].done(now.Sub(t.due), err)
 	}
+}
+
+// ownLimit returns the limit of the generator's own machine that an error is about, and what to do;
+// "" for the server's errors.
+func ownLimit(err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "no local port is free (have the server keep connections, or widen net.ipv4.ip_local_port_range)"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "too many files are open (raise ulimit -n, or give fewer --conns)"
+	case errors.Is(err, syscall.ENOBUFS), errors.Is(err, syscall.ENOMEM):
+		return "the kernel has no memory for another socket (give fewer --conns)"
+	}
+	return ""
 }
 
 // message counts a message of a stream that was sent or came, and its latency, 0 if it has none.
@@ -104,25 +152,33 @@ func (w *Work) message(sent bool, latency time.Duration) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
 	if sent {
-		w.tally.Sent++
+		w.tally.Messages.Sent++
 	} else {
-		w.tally.Received++
+		w.tally.Messages.Received++
 	}
 	if latency > 0 {
-		if w.tally.MessageLatency.Histogram == nil {
-			w.tally.MessageLatency = newLatencies()
+		if w.tally.Messages.Latency.Histogram == nil {
+			w.tally.Messages.Latency = newLatencies()
 		}
-		record(w.tally.MessageLatency, latency)
+		record(w.tally.Messages.Latency, latency)
 	}
 }
 
 // giveUp counts a request that had no answer when the plan was interrupted. It is neither a success
 // nor a failure. Its latency so far counts; otherwise a server that stalled would not show.
-func (w *Work) giveUp(due, now time.Time) {
+func (w *Work) giveUp(t timing, now time.Time) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.Unanswered++
-	record(w.tally.Latency, now.Sub(due))
+	w.tally.Account.Unanswered++
+	w.tally.unbounded(now.Sub(t.charged))
+}
+
+// notSent counts a request that was due and was not sent, because all connections were busy.
+func (w *Work) notSent(due, now time.Time) {
+	w.tally.mu.Lock()
+	defer w.tally.mu.Unlock()
+	w.tally.Account.NotSent++
+	w.tally.unbounded(now.Sub(due))
 }
 
 func later(a, b time.Time) time.Time {

@@ -275,14 +275,14 @@ func (b *bed) attach(t *testing.T, rate int64, duration time.Duration) (*fleet.O
 	if err != nil {
 		t.Fatal(err)
 	}
-	latency, late := hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3), hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3)
+	latency, least := hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3), hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3)
 	reports := b.reports(t, job)
 	for i := range reports {
 		latency.Merge(reports[i].Part.Latency.Histogram)
-		late.Merge(reports[i].Part.Late.Histogram)
+		least.Merge(reports[i].Part.Least.Histogram)
 	}
 	planned := rate * int64(duration/time.Second)
-	if len(reports) != 5 || !out.Latency.Equals(latency) || !out.Late.Equals(late) || latency.TotalCount() != planned {
+	if len(reports) != 5 || !out.Latency.Equals(latency) || !out.Least.Equals(least) || latency.TotalCount() != planned {
 		t.Errorf("%d workers: %d latencies, the fleet has %d of %d", len(reports), latency.TotalCount(), out.Latency.TotalCount(), planned)
 	}
 	// The slowest hundredth waited for at least nine tenths of a standstill.
@@ -362,8 +362,8 @@ func (b *bed) interruptedLooking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !out.Interrupted || out.Achieved < 10 || out.NotSent+out.Unanswered+out.Done != 60_000 {
-		t.Errorf("interrupted: %v, %.1f a second, %d answered, %d not, %d not sent", out.Interrupted, out.Achieved, out.Done, out.Unanswered, out.NotSent)
+	if !out.Interrupted || out.Achieved < 10 || out.Account.NotSent+out.Account.Unanswered+out.Done != 60_000 {
+		t.Errorf("interrupted: %v, %.1f a second, %d answered, %d not, %d not sent", out.Interrupted, out.Achieved, out.Done, out.Account.Unanswered, out.Account.NotSent)
 	}
 	if err := client.Delete(t.Context(), job); err != nil {
 		t.Fatal(err)

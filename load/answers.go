@@ -1,0 +1,111 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// ofAnswer matches what stands for a value of an earlier answer to the same visitor:
+// {{.json.token}}, {{.header.X-Csrf}} or {{.cookie.sid}}.
+var ofAnswer = regexp.MustCompile(`\{\{\s*\.(json|header|cookie)\.([^{}\s]+)\s*\}\}`)
+
+// linked reports whether a request uses a value of an answer.
+func (t *Target) linked() bool {
+	for i := range t.Requests {
+		if t.Requests[i].linked() {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Request) linked() bool {
+	if ofAnswer.Match(r.Body) || ofAnswer.MatchString(unescapeBraces(r.URL.RequestURI())) {
+		return true
+	}
+	for _, values := range r.Header {
+		if ofAnswer.MatchString(strings.Join(values, "\n")) {
+			return true
+		}
+	}
+	return false
+}
+
+// answerValues has what a visitor's answers said, the newest of each name.
+type answerValues struct {
+	json   map[string]any
+	header http.Header
+	cookie map[string]string
+}
+
+// mostJSON is how long a body may be that values are taken of, in bytes.
+const mostJSON = 1 << 20
+
+// read takes an answer's values, and leaves its body to be read again.
+func (a *answerValues) read(r *http.Response) error {
+	for name, values := range r.Header {
+		a.header[name] = values
+	}
+	for _, c := range r.Cookies() {
+		a.cookie[c.Name] = c.Value
+	}
+	if !strings.Contains(r.Header.Get("Content-Type"), "json") {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(r.Body, mostJSON))
+	if err != nil {
+		return err
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
+	var object map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if decoder.Decode(&object) == nil {
+		for name, value := range object {
+			a.json[name] = value
+		}
+	}
+	return nil
+}
+
+// value returns what stands for a placeholder, "" if no answer has had it.
+func (a *answerValues) value(kind, name string) string {
+	switch kind {
+	case "header":
+		return a.header.Get(name)
+	case "cookie":
+		return a.cookie[name]
+	}
+	var at any = a.json
+	for part := range strings.SplitSeq(name, ".") {
+		object, _ := at.(map[string]any)
+		at = object[part]
+	}
+	if at == nil {
+		return ""
+	}
+	return fmt.Sprint(at)
+}
+
+// completed returns a function that fills in the values of earlier answers.
+func (v *visitor) completed(take func() Request) func() Request {
+	v.kept = &answerValues{json: map[string]any{}, header: http.Header{}, cookie: map[string]string{}}
+	return func() Request {
+		r := take()
+		if !r.linked() {
+			return r
+		}
+		return r.filled(ofAnswer, func(match string) (string, bool) {
+			m := ofAnswer.FindStringSubmatch(match)
+			return v.kept.value(m[1], m[2]), true
+		})
+	}
+}
