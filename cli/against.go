@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/build"
-	"postage/internal/words"
+	"postage/internal/feature/build"
+	"postage/internal/kit/words"
 	"postage/lab"
 )
 

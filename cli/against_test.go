@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"postage/internal/build"
+	"postage/internal/feature/build"
 	"postage/record"
 )
 
@@ -64,7 +64,7 @@ func TestRunAgainstRefused(t *testing.T) {
 		t.Fatalf("git clone: %v\n%s", err, text)
 	}
 	// Go finds this before it compiles anything.
-	if err := os.WriteFile(filepath.Join(broken, "internal/words/broken.go"), []byte("package words\n\nimport _ \"postage/missing\"\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(broken, "internal/kit/words/broken.go"), []byte("package words\n\nimport _ \"postage/missing\"\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{

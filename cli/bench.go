@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/bench"
-	"postage/internal/build"
+	"postage/internal/feature/bench"
+	"postage/internal/feature/build"
+	"postage/internal/kit/words"
 	"postage/internal/verdict"
-	"postage/internal/words"
 	"postage/lab"
 	"postage/record"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/bench"
+	"postage/internal/feature/bench"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"

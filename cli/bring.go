@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/bring"
-	"postage/internal/words"
+	"postage/internal/feature/bring"
+	"postage/internal/kit/words"
 	"postage/lab"
 	"postage/record"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/recordtest"
+	"postage/internal/test/recordtest"
 	"postage/lab"
 	"postage/record"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"postage/internal/recordtest"
+	"postage/internal/test/recordtest"
 	"postage/lab"
 	"postage/record"
 )

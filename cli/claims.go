@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/claims"
+	"postage/internal/feature/claims"
 	"postage/lab"
 	"postage/record"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"postage/internal/recordtest"
+	"postage/internal/test/recordtest"
 )
 
 // All 15 claims are printed, whatever was measured.

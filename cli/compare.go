@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/show"
+	"postage/internal/feature/show"
 	"postage/internal/verdict"
 )
 

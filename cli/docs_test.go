@@ -18,7 +18,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
-	"postage/internal/kube"
+	"postage/internal/sys/kube"
 	"postage/record"
 )
 

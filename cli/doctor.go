@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/report"
-	"postage/internal/show"
+	"postage/internal/feature/show"
+	"postage/internal/kit/report"
 	"postage/record"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/spf13/cobra"
 
-	"postage/internal/report"
+	"postage/internal/kit/report"
 )
 
 // formFlags are the flags that say how a result is printed.

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/internal/build"
-	"postage/internal/report"
-	"postage/internal/show"
+	"postage/internal/feature/build"
+	"postage/internal/feature/show"
+	"postage/internal/kit/report"
+	"postage/internal/kit/words"
 	"postage/internal/verdict"
-	"postage/internal/words"
 	"postage/record"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/build"
+	"postage/internal/feature/build"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -70,7 +70,7 @@ func TestGateOnRealRuns(t *testing.T) {
 		for i := range 5 {
 			other := r.commit("unrelated", func() {
 				r.git(r.source, "checkout", "-q", base)
-				r.write("internal/words/unrelated.go", unrelatedFunction(i))
+				r.write("internal/kit/words/unrelated.go", unrelatedFunction(i))
 			})
 			for _, layouts := range []int{8, 1} {
 				unrelated[layouts] += r.regressed(r.gate(fmt.Sprintf("unrelated%d-%d", i, layouts), base, other, layouts), "")

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/bench"
-	"postage/internal/recordtest"
-	"postage/internal/report"
+	"postage/internal/feature/bench"
+	"postage/internal/kit/report"
+	"postage/internal/test/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
 )

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/history"
-	"postage/internal/report"
-	"postage/internal/show"
+	"postage/internal/feature/history"
+	"postage/internal/feature/show"
+	"postage/internal/kit/report"
 	"postage/record"
 )
 

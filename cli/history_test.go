@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/recordtest"
+	"postage/internal/test/recordtest"
 )
 
 // historyOf saves records in a folder. From one run on, the row codec=a is 15% slower. It returns

@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
-	"postage/internal/report"
-	"postage/internal/words"
+	"postage/internal/kit/report"
+	"postage/internal/kit/words"
 	"postage/lab"
 	"postage/record"
 )

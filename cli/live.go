@@ -10,7 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"postage/internal/words"
+	"postage/internal/kit/words"
 	"postage/lab"
 )
 

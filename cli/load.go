@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/internal/loadpage"
+	"postage/internal/feature/loadpage"
 	"postage/lab"
 	"postage/load"
 	"postage/load/fleet"
@@ -27,10 +27,9 @@ func loadCommand() *cobra.Command {
 		Use:   "load [URL]",
 		Short: "Send requests at a constant rate, and say how long they took",
 		Long: `Load sends requests at a rate that does not depend on the server (an open loop),
-and counts each latency from when the request was due, so that a server that
-stalls cannot hide it. With --rate max every connection sends its next request
-as soon as it has an answer (a closed loop), for throughput. Without a URL it
-starts a server of its own, in another process.
+and counts each latency from when the request was due. With --rate max every
+connection sends its next request as soon as it has an answer (a closed loop).
+Without a URL it starts a server of its own, in another process.
 
 Exit status: 0 if all succeeded and, at a rate, the latencies are valid; 1 if
 not; 2 for wrong usage or a fault of the tool; 130 if interrupted.`,

@@ -51,19 +51,19 @@ var (
 // registerSending registers the flags that say what is sent, and when.
 func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	f.rate.rate = 100
-	flags.Var(&f.rate, "rate", "requests a second; max; stages, such as 10s:0..500,1m:500 for a ramp followed by a constant rate; or with --replay a pace, such as 10x")
+	flags.Var(&f.rate, "rate", "requests a second, max, stages (10s:0..500,1m:500), or with --replay a pace (10x)")
 	flags.DurationVar(&f.duration, "duration", 10*time.Second, "how long to send")
 	flags.DurationVar(&f.wait, "wait", 30*time.Second, "how long to wait for answers after that")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "the most that a connection, or the answer to a request, may take")
 	flags.DurationVar(&f.giveUp, "give-up", 3*time.Second, "end a run in which nothing has answered for so long; 0 for never")
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
-	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2 (prior knowledge without TLS), http3, grpc, connect, grpc-web, sse (server-sent events), websocket (or a ws:// URL)")
+	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, http3, grpc, connect, grpc-web, sse or websocket")
 	flags.StringVarP(&f.verb, "request", "X", "", "HTTP `method` (default GET, or POST with a body)")
 	flags.StringVar(&f.method, "method", "", "gRPC method, such as `pkg.S/Call`")
 	flags.IntVarP(&f.conns, "conns", "c", 10, "`number` of connections")
 	flags.IntVar(&f.streams, "streams", 10, "most requests at a time on each (http1: 1)")
-	flags.StringVarP(&f.body, "body", "d", "", "`text` or @file (@- is standard input), of type application/json if it is JSON; for gRPC, the message as JSON")
+	flags.StringVarP(&f.body, "body", "d", "", "`text` or @file (@- is standard input); for gRPC, the message as JSON")
 	flags.StringVar(&f.targets, "targets", "", "`file` (- is standard input) of requests to send in turn, in place of the URL, in vegeta's formats (lines or JSON)")
 	flags.StringVar(&f.data, "data", "", "CSV or NDJSON `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
@@ -88,14 +88,14 @@ func (f *loadFlags) registerTrust(flags *pflag.FlagSet) {
 // registerOutput registers the others but a fleet's: what a success is, and what is written.
 func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives`")
-	flags.StringArrayVar(&f.asserts, "assert", nil, "`objective` such as p99<5ms, max<=1s, mean<2ms, errors<0.1%, 503<1%, rate>=990; the exit status is 1 if it is not kept; may be repeated")
+	flags.StringArrayVar(&f.asserts, "assert", nil, "`objective` such as p99<5ms, errors<0.1% or rate>=990; may be repeated")
 	flags.IntVar(&f.cpu, "cpu", 0, "processors to use (GOMAXPROCS), 0 for all")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.csv, "csv", "", "write a line for each second to `file`")
 	flags.StringVar(&f.html, "html", "", "write a page with plots to `file`")
 	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, in HdrHistogram's log format")
 	flags.StringVar(&f.prometheus, "prometheus", "", "serve the metrics to Prometheus on `address`, such as :9464, at /metrics")
-	flags.StringArrayVar(&f.expect, "expect", nil, "`statuses` that are successes, such as 2xx,304, or a regular expression that bodies match, body~ok, or do not, body!~errors; may be repeated")
+	flags.StringArrayVar(&f.expect, "expect", nil, "`statuses` that are successes (2xx,304), or what bodies match (body~ok, body!~errors); may be repeated")
 	flags.StringVar(&f.server, "server", "", "also measure the CPU time of the server: `PID`, a process here and those that it started, or the URL of its metrics for Prometheus, for its allocations and garbage collections too")
 }
 

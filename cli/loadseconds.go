@@ -12,7 +12,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/internal/loadpage"
+	"postage/internal/feature/loadpage"
 	"postage/load"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
-	"postage/internal/build"
+	"postage/internal/feature/build"
 	"postage/stage"
 )
 

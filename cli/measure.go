@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/internal/build"
-	"postage/internal/proc"
+	"postage/internal/feature/build"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/record"
 )

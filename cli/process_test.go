@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/recordtest"
+	"postage/internal/test/recordtest"
 	"postage/record"
 )
 

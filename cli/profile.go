@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/cost"
-	"postage/internal/profile"
+	"postage/internal/feature/profile"
 	"postage/record"
 )
 

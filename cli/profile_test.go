@@ -31,8 +31,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"postage/internal/cost"
-	"postage/internal/profile"
-	"postage/internal/recordtest"
+	"postage/internal/feature/profile"
+	"postage/internal/test/recordtest"
 	"postage/record"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/build"
-	"postage/internal/show"
+	"postage/internal/feature/build"
+	"postage/internal/feature/show"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/claims"
-	"postage/internal/history"
-	"postage/internal/show"
+	"postage/internal/feature/claims"
+	"postage/internal/feature/history"
+	"postage/internal/feature/show"
 	"postage/lab"
 )
 

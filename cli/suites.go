@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/internal/link"
-	"postage/internal/proc"
 	"postage/internal/service/greeter"
+	"postage/internal/sys/link"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/record"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"postage/internal/words"
+	"postage/internal/kit/words"
 	"postage/lab"
 	"postage/record"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/proc"
 	"postage/internal/stats"
+	"postage/internal/sys/proc"
 	"postage/internal/verdict"
 	"postage/record"
 )

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/record"
 )
 

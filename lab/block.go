@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"postage/internal/proc"
-	"postage/internal/words"
+	"postage/internal/kit/words"
+	"postage/internal/sys/proc"
 	"postage/record"
 )
 

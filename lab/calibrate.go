@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/record"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // Slowed by 5%, a contender takes 5% more CPU time. What it counts and how small its batches may be

@@ -8,7 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"postage/internal/cost"
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/record"
 )
 

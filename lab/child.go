@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // child is the conductor's side of a worker process.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/internal/verdict"
 	"postage/record"
 )

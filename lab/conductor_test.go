@@ -16,7 +16,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/internal/verdict"
 	"postage/record"
 )

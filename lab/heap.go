@@ -7,7 +7,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // node is one of the small objects that live in a worker's heap.

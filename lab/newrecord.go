@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"postage/internal/words"
+	"postage/internal/kit/words"
 	"postage/record"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/record"
 )
 

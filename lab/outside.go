@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"postage/internal/cost"
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // What a suite declares of its figures: see [Suite].

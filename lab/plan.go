@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"postage/internal/words"
+	"postage/internal/kit/words"
 )
 
 const (

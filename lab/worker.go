@@ -15,7 +15,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/record"
 )
 

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // A Sender sends one request at a time and waits for the answer. It returns the answer's status, 0

@@ -19,9 +19,9 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"postage/internal/proc"
 	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
+	"postage/internal/sys/proc"
 )
 
 // The test program is its own server, as postage is. Tests mostly wait for requests that are due,

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 
-	"postage/internal/proc"
 	"postage/internal/service/tlscert"
+	"postage/internal/sys/proc"
 )
 
 // A realServer is a program that others wrote. In its files and arguments PORT and DIR stand for

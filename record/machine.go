@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"strconv"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // Machine is the environment that a run was measured in. What could not be found out

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"postage/internal/words"
+	"postage/internal/kit/words"
 )
 
 // SyntaxError says where a record is damaged and what was expected there.

@@ -3,7 +3,7 @@ package record
 import (
 	"fmt"
 
-	"postage/internal/words"
+	"postage/internal/kit/words"
 )
 
 // World is the process that costs are measured in, which is like a service's.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"postage/internal/cost"
-	"postage/internal/recordtest"
+	"postage/internal/test/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"postage/internal/recordtest"
+	"postage/internal/test/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"postage/internal/recordtest"
+	"postage/internal/test/recordtest"
 	"postage/internal/verdict"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"postage/internal/recordtest"
+	"postage/internal/test/recordtest"
 	"postage/internal/verdict"
 	"postage/record"
 )

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
+	"postage/internal/kit/words"
 	"postage/internal/stats"
-	"postage/internal/words"
 	"postage/record"
 )
 

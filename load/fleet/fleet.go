@@ -28,7 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube"
+	"postage/internal/sys/kube"
 	"postage/load"
 )
 

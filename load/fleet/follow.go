@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"postage/internal/kube"
+	"postage/internal/sys/kube"
 )
 
 const (

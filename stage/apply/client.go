@@ -9,9 +9,9 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube"
 	"postage/internal/service/apiserver"
 	"postage/internal/service/greeter/wire"
+	"postage/internal/sys/kube"
 )
 
 // client is client-go for one kind, set up correctly for the content type that it wants.

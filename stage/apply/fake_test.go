@@ -20,8 +20,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube"
 	"postage/internal/service/apiserver"
+	"postage/internal/sys/kube"
 )
 
 // fake is an HTTP/2 server that records the requests it gets, such as "GET /version".

@@ -20,8 +20,8 @@ import (
 	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"postage/internal/kube"
 	"postage/internal/service/apiserver"
+	"postage/internal/sys/kube"
 	"postage/lab"
 )
 

@@ -15,8 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"postage/internal/proc"
 	"postage/internal/service/apiserver"
+	"postage/internal/sys/proc"
 	"postage/lab"
 )
 

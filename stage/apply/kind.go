@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"postage/internal/kube"
+	"postage/internal/sys/kube"
 )
 
 // kind is one kind of objects.

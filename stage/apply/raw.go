@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube"
 	"postage/internal/service/greeter/wire"
+	"postage/internal/sys/kube"
 )
 
 // raw is one HTTP/2 connection to a server. It uses only client-go's credentials.

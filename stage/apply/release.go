@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"postage/internal/kube"
 	"postage/internal/service/apiserver"
+	"postage/internal/sys/kube"
 )
 
 // release is a custom resource of 4 KB as JSON, most of it status.

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
-	"postage/internal/kube"
+	"postage/internal/sys/kube"
 	"postage/lab"
 )
 

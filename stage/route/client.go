@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"postage/internal/proc"
 	"postage/internal/service/greeter"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/record"
 	"postage/stage/encode"

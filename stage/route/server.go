@@ -9,8 +9,8 @@ import (
 	"io"
 	"sync"
 
-	"postage/internal/proc"
 	"postage/internal/service/greeter"
+	"postage/internal/sys/proc"
 	"postage/stage/encode"
 	"postage/stage/store"
 )

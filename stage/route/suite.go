@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/record"
 	"postage/stage/encode"

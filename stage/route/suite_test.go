@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/link"
-	"postage/internal/proc"
+	"postage/internal/sys/link"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
 	"postage/stage/encode"

@@ -13,7 +13,7 @@ import (
 
 	webpushgo "github.com/SherClockHolmes/webpush-go"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/record"
 	"postage/webpush"

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // The test program is its own push service, as postage is.

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"io"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/webpush/pushtest"
 )
 

@@ -3,7 +3,7 @@ package seal
 import (
 	"postage/lab"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/webpush"
 )
 

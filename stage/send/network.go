@@ -8,8 +8,8 @@ import (
 
 	"google.golang.org/grpc/stats"
 
-	"postage/internal/link"
 	"postage/internal/service/greeter"
+	"postage/internal/sys/link"
 )
 
 // A Network is a link between clients and their server, which is there for them alone. nil is

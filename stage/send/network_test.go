@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/link"
+	"postage/internal/sys/link"
 	"postage/lab"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"postage/internal/link"
+	"postage/internal/sys/link"
 	"postage/lab"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/link"
 	"postage/internal/service/tlscert"
+	"postage/internal/sys/link"
 )
 
 func needsLong(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"strconv"
 
-	"postage/internal/link"
 	"postage/internal/service/greeter/hello"
 	"postage/internal/service/tlscert"
+	"postage/internal/sys/link"
 	"postage/record"
 )
 

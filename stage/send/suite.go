@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"postage/internal/link"
-	"postage/internal/proc"
 	"postage/internal/service/greeter"
 	"postage/internal/service/greeter/hello"
 	"postage/internal/service/tlscert"
+	"postage/internal/sys/link"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/record"
 )

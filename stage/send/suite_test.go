@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/link"
-	"postage/internal/proc"
+	"postage/internal/sys/link"
+	"postage/internal/sys/proc"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"

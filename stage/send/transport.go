@@ -10,11 +10,11 @@ import (
 	"syscall"
 	"time"
 
-	"postage/internal/link"
 	"postage/internal/service/greeter"
 	"postage/internal/service/greeter/hello"
 	"postage/internal/service/greeter/wire"
 	"postage/internal/service/tlscert"
+	"postage/internal/sys/link"
 )
 
 // A transport is one way to send a message: a protocol by a library.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
 )

@@ -6,7 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // peakOf does the work, and returns the peak of this process's resident memory in bytes meanwhile,

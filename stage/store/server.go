@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	_ "github.com/lib/pq" // reads tables back for the proof
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
 	"postage/record"

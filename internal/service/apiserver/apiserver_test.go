@@ -19,7 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // TestMain makes the test program the one that is killed, see TestKilled.

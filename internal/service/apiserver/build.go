@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // progressInterval is how often a build says how far it is.

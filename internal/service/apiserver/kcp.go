@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // kcpContext is the context of admin.kubeconfig for the workspace root, /clusters/root.

@@ -15,7 +15,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube"
+	"postage/internal/sys/kube"
 )
 
 // Label is on everything that is made on a server; its value is [Reach].Namespace.

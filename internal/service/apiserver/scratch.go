@@ -15,7 +15,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // startTimeout is how long a server may take to be ready. kcp takes half a minute on two idle

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"postage/internal/kube"
+	"postage/internal/sys/kube"
 )
 
 // reachTimeout is how long a user's cluster may take to answer.

@@ -16,11 +16,11 @@ import (
 	"os"
 	"runtime"
 
-	"postage/internal/link"
-	"postage/internal/proc"
 	"postage/internal/service/greeter/hello"
 	"postage/internal/service/greeter/wire"
 	"postage/internal/service/tlscert"
+	"postage/internal/sys/link"
+	"postage/internal/sys/proc"
 )
 
 // Config says what the server is.

@@ -3,7 +3,7 @@ package greeter
 import (
 	"context"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // Process is a server that runs in a process of its own.

@@ -13,7 +13,7 @@ import (
 
 	embedded "github.com/fergusstrange/embedded-postgres"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 	"postage/pgbulk/pgtest"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"postage/internal/proc"
 	"postage/internal/service/postgres"
+	"postage/internal/sys/proc"
 	"postage/pgbulk/pgtest"
 )
 

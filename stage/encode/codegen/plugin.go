@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
 
-	"postage/internal/proc"
+	"postage/internal/sys/proc"
 )
 
 // tools is the folder of the generators' go.mod.

@@ -1,0 +1,228 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"postage/internal/feature/build"
+	"postage/internal/sys/proc"
+	"postage/lab"
+)
+
+// Binary is a package's test binary, built in one layout or several.
+type Binary struct {
+	*lab.Build
+	Package Package
+	counter func() (*os.File, error) // see proc.Command
+}
+
+// Build builds a package's test binary in that many function layouts; see [build.Source.Layouts].
+func Build(ctx context.Context, side *build.Side, p Package, layouts int) (*Binary, error) {
+	b := &Binary{Package: p, counter: proc.InheritedInstructions}
+	over, err := overlay(ctx, side.Source)
+	if err != nil {
+		return nil, err
+	}
+	b.Build, err = side.Build(ctx, build.Target{Package: p.Path, Test: true, Flags: []string{"-overlay=" + over}}, layouts)
+	return b, err
+}
+
+// arguments have a test binary run one benchmark with b.N = n, as go test does.
+func arguments(pattern string, n, cpu int) []string {
+	list := []string{"-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=" + strconv.Itoa(n) + "x", "-test.paniconexit0", "-test.timeout=0"}
+	if cpu > 0 {
+		list = append(list, "-test.cpu="+strconv.Itoa(cpu))
+	}
+	return list
+}
+
+// command returns what starts one layout with one benchmark.
+func (b *Binary) command(layout int, pattern string, cpu int, mode string) (args, environment []string) {
+	return append([]string{b.Commands[layout][0]}, arguments(pattern, 2, cpu)...), append([]string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}, b.Environment...)
+}
+
+// Benchmark is a benchmark that was found by running it once.
+type Benchmark struct {
+	Name     string        // with the names of those above it: "BenchmarkMarshal/size=10"
+	Took     time.Duration // for one operation
+	CPU      time.Duration // the same, of CPU time: 0 if it is not known
+	Call     time.Duration // of the function with b.N = 1, what it sets up each time included
+	Bytes    int           // that one operation allocates, with what is allocated once
+	Parallel bool          // it calls RunParallel
+	Waits    bool          // it uses less CPU time than wall time
+	Failed   string        // why it cannot be measured, "" if it can
+}
+
+// pattern returns a pattern that matches this benchmark only.
+func (b *Benchmark) pattern() string {
+	parts := strings.Split(b.Name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// verdictLine is the line that package testing prints about a benchmark that failed.
+var verdictLine = regexp.MustCompile(`^(?:\s*|Benchmark\S+\s+)--- FAIL: \S+$`)
+
+// why returns what the output of a process that ended says about the reason: the last line that
+// the last benchmark that failed logged.
+func why(said string) string {
+	reason, open := "", false
+	for line := range strings.Lines(said) {
+		switch {
+		case verdictLine.MatchString(strings.TrimRight(line, "\r\n")):
+			reason, open = stopReason(true, ""), true
+		case !strings.HasPrefix(line, "    "):
+			open = false
+		case open:
+			reason = stopReason(true, line)
+		}
+	}
+	if reason != "" {
+		return reason
+	}
+	return crash(said)
+}
+
+// crash is why, of a process that did not end because a benchmark failed.
+func crash(said string) string {
+	var own strings.Builder
+	for line := range strings.Lines(said) {
+		own.WriteString(heading.ReplaceAllString(line, ""))
+	}
+	if reason := proc.Reason(own.String()); reason != "" {
+		return reason
+	}
+	return "it printed no reason"
+}
+
+// heading matches what package testing prints before the first benchmark, and a benchmark's name,
+// which may stand before what it says itself.
+var heading = regexp.MustCompile(`^(goos|goarch|pkg|cpu): .*\s|^Benchmark\S*\s+|^(PASS|ok)\b.*\s`)
+
+// List runs each benchmark that a pattern selects once. It lists those that can be measured and
+// those that cannot. Each function runs in a process of its own, which may take as long as
+// patience.
+func (b *Binary) List(ctx context.Context, pattern string, patience time.Duration) ([]Benchmark, error) {
+	selected, err := parseSelection(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var all []Benchmark
+	for _, top := range b.Package.Tops {
+		of := selected.of(top)
+		if of == "" {
+			continue
+		}
+		found, err := b.list(ctx, top, of, patience)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return distinct(all), nil
+}
+
+// distinct has each name once: package testing runs both functions of one name, which may stand in
+// a package and in its external tests.
+func distinct(all []Benchmark) (once []Benchmark) {
+	for _, one := range all {
+		if twin := find(once, one.Name); twin != nil {
+			twin.Failed = "two benchmarks have this name"
+		} else {
+			once = append(once, one)
+		}
+	}
+	return once
+}
+
+// stopReason says why a benchmark stopped, with the last line that it logged.
+func stopReason(failed bool, logged string) string {
+	reason := "it skips"
+	if failed {
+		reason = "it fails"
+	}
+	if lines := strings.Split(strings.TrimSpace(logged), "\n"); lines[0] != "" {
+		reason += ": " + strings.TrimSpace(lines[len(lines)-1])
+	}
+	return reason
+}
+
+func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, _ error) {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	arguments, environment := b.command(0, pattern, 0, "list")
+	said, trouble, err := b.process(within, arguments[0], arguments[1:], environment)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	running, ran, stopped, again := top, false, false, false
+	for line := range strings.Lines(said) {
+		_, line, hooks := strings.Cut(line, "postage ")
+		var one Benchmark
+		var failed bool
+		var logged string
+		if !hooks {
+			continue // the benchmark's own
+		} else if _, err := fmt.Sscanf(line, "runs %q", &running); err == nil {
+			ran, again = true, false
+			continue
+		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
+			one.Failed, stopped = stopReason(failed, logged), stopped || failed
+		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t %d %d", &one.Name, &one.Took, &one.CPU, &one.Parallel, &one.Call, &one.Bytes); err != nil {
+			continue
+		}
+		one.Waits = one.CPU > 0 && one.Took > time.Millisecond && one.CPU < one.Took/2
+		if again && found[len(found)-1].Name == one.Name {
+			found = found[:len(found)-1] // it has run once more
+		}
+		found, again = append(found, one), one.Failed == ""
+	}
+	if !ran && err == nil {
+		return []Benchmark{{Name: top, Failed: "it was not run: its process ended before"}}, nil // by TestMain
+	}
+	// The benchmark that ended the process may already be listed as run.
+	return finished(found, running, stopped, within, patience, err, trouble)
+}
+
+// finished adds to what a listing found why its process did not end well, as a fault of the
+// benchmark that ran then.
+func finished(found []Benchmark, running string, stopped bool, within context.Context, patience time.Duration, err error, said string) ([]Benchmark, error) {
+	var exit *exec.ExitError
+	reason := ""
+	switch {
+	case within.Err() != nil:
+		reason = fmt.Sprintf("hang: it did not end within %v", patience)
+	case errors.As(err, &exit) && exit.ExitCode() != 1: // which is that of benchmarks that fail
+		reason = fmt.Sprintf("its process ended (%v): %s", err, crash(said))
+	case exit != nil && !stopped:
+		reason = fmt.Sprintf("its process ended (%v): %s", err, why(said))
+	case err != nil && exit == nil:
+		return nil, err
+	default:
+		return found, nil
+	}
+	found = slices.DeleteFunc(found, func(one Benchmark) bool { return one.Name == running })
+	return append(found, Benchmark{Name: running, Failed: reason}), nil
+}
+
+// process runs one of the binary's files in its package's folder, and returns what it printed.
+func (b *Binary) process(ctx context.Context, file string, arguments, environment []string) (said, trouble string, err error) {
+	cmd := exec.CommandContext(ctx, file, arguments...)
+	proc.OwnGroup(cmd)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = b.Package.Folder, slices.Concat(os.Environ(), []string{"PWD=" + b.Package.Folder}, environment), time.Second
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}

@@ -1,0 +1,194 @@
+package bench
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"postage/internal/feature/build"
+	"postage/internal/stats"
+	"postage/record"
+)
+
+// A counter that the benchmark's process inherits counts what is timed, on all of its threads, and
+// nothing else. Shown by the kernel's clock of tasks, which every machine has, in the place of the
+// counter of instructions: it must be the CPU time that the process itself reads.
+func TestInstructionsOfTimedPart(t *testing.T) {
+	binary := binaryOf(t, `package counted
+
+import (
+	"sync"
+	"testing"
+)
+
+var sink [4]int
+
+func work(i int) {
+	for j := range 20_000_000 {
+		sink[i] ^= j
+	}
+}
+
+func BenchmarkCounted(b *testing.B) {
+	work(0)
+	b.ResetTimer()
+	for range b.N {
+		b.StopTimer()
+		for range 4 {
+			work(0)
+		}
+		b.StartTimer()
+		var group sync.WaitGroup
+		for i := range sink {
+			group.Add(1)
+			go func() {
+				work(i)
+				group.Done()
+			}()
+		}
+		group.Wait()
+	}
+}
+`)
+	taskClock := func() (*os.File, error) {
+		attr := unix.PerfEventAttr{
+			Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK,
+			Bits:        unix.PerfBitInherit | unix.PerfBitDisabled | unix.PerfBitEnableOnExec,
+			Read_format: unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
+		}
+		attr.Size = uint32(unsafe.Sizeof(attr))
+		file, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		return os.NewFile(uintptr(file), "task clock"), err
+	}
+	if file, err := taskClock(); err != nil {
+		t.Skipf("this machine has no perf events: %v", err)
+	} else if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, there := range []bool{true, false} {
+		if binary.counter = taskClock; !there {
+			binary.counter = func() (*os.File, error) { return nil, unix.ENOENT }
+		}
+		l, ctx := opened(t, binary, "BenchmarkCounted")
+		for range 2 {
+			b, err := l.Batch(ctx, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counted, ok := b.Counters[record.Instructions]
+			if ok != there {
+				t.Errorf("counted %v (%v) with a counter: %v", counted, ok, there)
+			}
+			// The kernel's clock runs on while a host has the processor. With what is not timed it
+			// is 2.
+			if share := counted / float64(b.CPUNS); there && (share < 0.9 || share > 1.5) {
+				t.Errorf("counted %v ns in a batch that used %d", counted, b.CPUNS)
+			}
+		}
+		if _, err := l.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// binaryOf builds a package's test binary, of one file.
+func binaryOf(t *testing.T, text string) *Binary {
+	t.Helper()
+	t.Setenv("GOWORK", "off")
+	folder := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module example.org/counted\n\ngo 1.24\n", "counted_test.go": text} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	source, err := build.WorkingTree(t.Context(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { source.Close() })
+	packages, err := Find(t.Context(), source, []string{"."}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := Build(t.Context(), &build.Side{Source: source}, packages[0], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+// opened starts a benchmark, and has it ready for batches of a minute in all.
+func opened(t *testing.T, binary *Binary, name string) (*live, context.Context) {
+	t.Helper()
+	l, err := binary.start(&Benchmark{Name: name}, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Kill)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	if err := l.Open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return l, ctx
+}
+
+// The CPU time of a batch is that of the benchmark's thread, where it has one. The runtime's
+// monitor works too after a wait for a batch's turn: see proc.CPUOfCode.
+func TestMonitorIsNotCounted(t *testing.T) {
+	binary := binaryOf(t, `package counted
+
+import (
+	"runtime"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// threadCPU is the CPU time of this thread.
+func threadCPU() int64 {
+	var t syscall.Timespec
+	const clock = 3 // CLOCK_THREAD_CPUTIME_ID
+	if _, _, e := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clock, uintptr(unsafe.Pointer(&t)), 0); e != 0 {
+		panic(e)
+	}
+	return t.Nano()
+}
+
+func BenchmarkThread(b *testing.B) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	b.ResetTimer()
+	from := threadCPU()
+	for range b.N {
+		for end := threadCPU() + 1e6; threadCPU() < end; {
+		}
+	}
+	b.ReportMetric(float64(threadCPU()-from)/float64(b.N), "thread-ns/op")
+}
+`)
+	l, ctx := opened(t, binary, "BenchmarkThread")
+	var beyond []float64
+	for tries := 0; tries < 60 && len(beyond) < 40; tries++ {
+		time.Sleep(25 * time.Millisecond) // others' batches
+		b, err := l.Batch(ctx, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if thread := b.Counters["thread-ns/op"]; float64(b.WallNS) < thread*9/8 { // nobody else had the processor
+			beyond = append(beyond, float64(b.CPUNS)/thread-1)
+		}
+	}
+	if len(beyond) < 10 {
+		t.Skip("the machine is too busy")
+	}
+	t.Logf("beyond the thread that runs the code, median: %.2f%%", 100*stats.Median(beyond))
+	if got := stats.Median(beyond); got > 0.02 || got < -0.005 {
+		t.Errorf("the CPU time of a batch is %.2f%% above its thread's, want 0", 100*got)
+	}
+}

@@ -1,0 +1,227 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/internal/test/recordtest"
+	"postage/internal/verdict"
+	"postage/record"
+)
+
+const (
+	caseName = "Encode/msg=0/op=encode"
+	rowA     = caseName + "/codec=a"
+	rowB     = caseName + "/codec=b"
+	rowBase  = caseName + "/codec=base"
+)
+
+// recordOf is a record of that many blocks, whose run was started so many hours after the first.
+func recordOf(rng *rand.Rand, blocks, hour int, slower map[string]float64) *record.Record {
+	run := recordtest.Run{Rand: rng, Cases: 1, Blocks: blocks, Slower: slower, Modules: map[string]string{"codec=base": "example.org/base v1.0.0", "codec=control": "example.org/base v1.0.0"}}
+	rec := run.Record()
+	rec.Run.Started = time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC)
+	rec.Run.Commit = fmt.Sprintf("%040x", hour)
+	return rec
+}
+
+// historyOf saves records in a folder, as 0.txt, 1.txt and so on, and reads it.
+func historyOf(t *testing.T, records ...*record.Record) *History {
+	t.Helper()
+	folder := t.TempDir()
+	for i, rec := range records {
+		if err := rec.Save(filepath.Join(folder, fmt.Sprintf("%02d.txt", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return read(t, folder)
+}
+
+func read(t *testing.T, folder string) *History {
+	t.Helper()
+	h, err := Read(t.Context(), folder, func(string) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// A row that became slower at some commit: the history says which one. The machine's own
+// speed, which recordtest draws anew for each run, does not show.
+func TestTrend(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	const runs, slower = 24, 15
+	var records []*record.Record
+	for i := range runs {
+		factors := map[string]float64{}
+		if i >= slower {
+			factors[rowA] = 1.1
+		}
+		records = append(records, recordOf(rng, 8, i, factors))
+	}
+	h := historyOf(t, records...)
+	trends := h.Trends(rowA)
+	if len(trends) != 1 {
+		t.Fatal(trends)
+	}
+	tr := trends[0]
+	if len(tr.Points) != runs || len(tr.Segments) != 1 || tr.Segments[0].Anchor != (Anchor{Contender: "codec=base", Version: "example.org/base v1.0.0"}) {
+		t.Fatalf("%d points, segments %v", len(tr.Points), tr.Segments)
+	}
+	if len(tr.Changes) != 1 || tr.Changes[0].Point != slower || math.Abs(tr.Changes[0].Factor()-1.1) > 0.02 || tr.Changes[0].P > 0.01 {
+		t.Fatalf("changes %+v", tr.Changes)
+	}
+	if trends := h.Trends(rowB); len(trends[0].Changes) != 0 {
+		t.Fatalf("%+v", trends[0].Changes)
+	}
+	if trends := h.Trends(rowBase); !trends[0].IsAnchor() || len(trends[0].Points) != runs {
+		t.Fatalf("the anchor: %+v", trends[0])
+	}
+	if trends := h.Trends("Encode/none"); len(trends) != 0 {
+		t.Fatal(trends)
+	}
+	if rows := h.Rows(); len(rows) != 7 || rows[0] != rowA {
+		t.Fatal(rows)
+	}
+}
+
+// A point has what verdict.Analyze says of the record.
+func TestPointIsAnalyzed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	records := []*record.Record{recordOf(rng, 3, 0, nil), recordOf(rng, 10, 1, nil)} // 3 blocks are too few for an interval
+	for _, rec := range records {
+		rec.Run.Seed = 1<<63 + 5
+	}
+	h := historyOf(t, records...)
+	for i, rec := range records {
+		for _, r := range verdict.Analyze(rec).Cases[0].Rows {
+			p := h.Trends(r.Row.Name)[0].Points[i]
+			if p.NSOp != *r.NSOp || *p.AllocsOp != *r.AllocsOp || *p.BytesOp != *r.BytesOp || p.Metrics["encoded-bytes"] != 377 || p.Blocks != len(rec.Blocks) || p.Module != r.Row.Module ||
+				!p.Started.Equal(rec.Run.Started) || p.Commit != rec.Run.Commit || p.Go != "go1.26.0" || p.Run != fmt.Sprintf("%02d.txt", i) {
+				t.Fatalf("%+v\n%+v", p, r)
+			}
+			if (p.Ratio == nil) != (r.Ratio == nil) || p.Ratio != nil && *p.Ratio != r.Ratio.Interval {
+				t.Fatalf("ratio %v, analyzed %v", p.Ratio, r.Ratio)
+			}
+		}
+	}
+	entries := h.Entries()
+	if len(entries) != 2 || entries[1].Seed != "9223372036854775813" || entries[1].Blocks != 10 || entries[1].Cases != 1 || entries[1].Figures != 7 {
+		t.Fatalf("%+v", entries)
+	}
+}
+
+// A run that is in the folder twice counts once, as the longer of its records.
+func TestCopies(t *testing.T) {
+	whole := recordOf(rand.New(rand.NewPCG(7, 1)), 10, 1, nil)
+	part := *whole
+	part.Blocks = whole.Blocks[:4]
+	part.Run.Complete = false
+	other := recordOf(rand.New(rand.NewPCG(8, 1)), 10, 1, nil) // started in the same moment
+	h := historyOf(t, &part, whole, other, whole)
+	entries := h.Entries()
+	if len(entries) != 2 || entries[0].Partial || entries[1].Partial || len(h.Skipped) != 2 || !strings.Contains(errors.Join(h.Skipped...).Error(), "00.txt: the same run as 01.txt") {
+		t.Errorf("%+v, skipped %v", entries, h.Skipped)
+	}
+	if trends := h.Trends(rowA); len(trends[0].Points) != 2 {
+		t.Errorf("%+v", trends[0].Points)
+	}
+	if entries := historyOf(t, &part).Entries(); len(entries) != 1 || !entries[0].Partial {
+		t.Errorf("%+v", entries)
+	}
+}
+
+// What is no record keeps no other out.
+func TestSkipped(t *testing.T) {
+	folder := t.TempDir()
+	rng := rand.New(rand.NewPCG(7, 1))
+	none, failed := recordOf(rng, 0, 1, nil), recordOf(rng, 6, 2, nil)
+	for i := range failed.Rows {
+		failed.Rows[i].Proof = record.ProofFailed + "wrong bytes"
+	}
+	failed.Rows[0].Proof, failed.Rows[2].Proof = record.ProofOK, record.ProofOK
+	err := errors.Join(
+		os.WriteFile(filepath.Join(folder, "a.txt"), []byte("cut off"), 0o666),
+		os.WriteFile(filepath.Join(folder, "notes.md"), []byte("not looked at"), 0o666),
+		os.Mkdir(filepath.Join(folder, "folder.txt"), 0o777),
+		recordOf(rng, 6, 3, nil).Save(filepath.Join(folder, "b.txt")),
+		failed.Save(filepath.Join(folder, "c.txt")),
+		none.Save(filepath.Join(folder, "d.txt")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := read(t, folder)
+	var figures []int
+	for _, e := range h.Entries() {
+		figures = append(figures, e.Figures)
+	}
+	if fmt.Sprint(figures) != "[0 2 7]" || len(h.Skipped) != 1 || !strings.Contains(h.Skipped[0].Error(), "a.txt:2: expected a Postage record") {
+		t.Errorf("rows %v, skipped %v", figures, h.Skipped)
+	}
+	if points := h.Trends(rowB)[0].Points; len(points) != 1 || points[0].Run != "b.txt" {
+		t.Errorf("%+v", points)
+	}
+	if _, err := Read(t.Context(), filepath.Join(folder, "none"), nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Read(ended, folder, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Records of other machines, or with another anchor, do not continue a trend.
+func TestMachinesAndAnchors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	var records []*record.Record
+	for i := range 6 {
+		records = append(records, recordOf(rng, 6, i, nil))
+	}
+	elsewhere := recordOf(rng, 6, 6, nil)
+	elsewhere.Machine.Cores = 64
+	elsewhere.Run.GOMAXPROCS = 64
+	upgraded, seeded, fewer := recordOf(rng, 6, 7, nil), recordOf(rng, 6, 8, nil), recordOf(rng, 6, 9, nil)
+	upgraded.Row(rowBase).Module = "example.org/base v2.0.0"
+	seeded.Run.Seed = 7
+	fewer.Run.GOMAXPROCS = 1
+	records = append(records, elsewhere, upgraded, seeded, fewer, recordOf(rng, 6, -5, nil))
+
+	trends := historyOf(t, records...).Trends(rowA)
+	if len(trends) != 2 {
+		t.Fatal(trends)
+	}
+	here, there := trends[0], trends[1]
+	if len(there.Points) != 1 || !strings.Contains(there.Machine, "64 cores") {
+		t.Errorf("%+v", there)
+	}
+	if len(here.Points) != 10 || here.Points[0].Run != "10.txt" { // the last file is of the first run
+		t.Errorf("%+v", here.Points)
+	}
+	var versions []string
+	for _, s := range here.Segments {
+		versions = append(versions, fmt.Sprintf("%d %s", s.From, s.Anchor.Version))
+	}
+	if got := strings.Join(versions, "; "); got != "0 example.org/base v1.0.0; 7 example.org/base v2.0.0; 8 example.org/base v1.0.0, seed 7; 9 example.org/base v1.0.0, GOMAXPROCS 1" {
+		t.Error(got)
+	}
+}
+
+// The old selves of a run against a revision have no trend: they are named after it.
+func TestOldSelvesHaveNoTrend(t *testing.T) {
+	rec := recordOf(rand.New(rand.NewPCG(7, 1)), 10, 1, nil)
+	recordtest.Against(rec, 1)
+	h := historyOf(t, rec)
+	if rows := h.Rows(); len(rows) != 7 || h.Entries()[0].Figures != 7 || len(h.Trends(rowA+"/rev=abc1234")) > 0 {
+		t.Errorf("%v", rows)
+	}
+}

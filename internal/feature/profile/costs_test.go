@@ -1,0 +1,140 @@
+package profile
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"postage/record"
+)
+
+var costsOf = flag.String("costs", "", "write costs.txt anew, of these records, separated by commas; one that is + keeps the cases that are there")
+
+// The shipped table has the contenders that the owners name, of several messages, with a floor, and
+// is read as it was written.
+func TestShippedCosts(t *testing.T) {
+	table := must(NewOwners())
+	formats := table.formats()
+	keep := func(contender string) bool { return formats[contender] != "" || contender == "pack=none" }
+	if *costsOf != "" {
+		writeCosts(t, keep)
+		return
+	}
+	c := must(ShippedCosts())
+	var out bytes.Buffer
+	if err := c.write(&out, func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasSuffix([]byte(shippedCosts), out.Bytes()) {
+		t.Errorf("written again, it differs:\n%s", &out)
+	}
+	messages := map[string]int{}
+	for _, one := range c.cases {
+		if one.floor == "" {
+			t.Errorf("%s has no floor", one.message)
+		}
+		for name := range one.rows {
+			messages[one.stage+" "+one.does+" "+name]++
+		}
+	}
+	for _, want := range []string{"encode decode codec=json", "encode decode into=any/codec=json", "encode decode from=stream/codec=json", "encode decode from=stream/into=any/codec=go-json", "encode decode into=any/codec=json/experiment=jsonv2", "encode encode codec=json/experiment=jsonv2", "encode encode codec=protobuf", "encode decode codec=pbfast/hook=yes", "encode decode codec=pbfast", "encode  pack=gzip/level=6", "store  lib=pgx/call=exec", "apply decode as=json"} {
+		if messages[want] < 2 && !strings.HasPrefix(want, "store") || messages[want] < 1 {
+			t.Errorf("%s: of %d messages", want, messages[want])
+		}
+	}
+}
+
+// writeCosts writes the table anew, of records and of the texts.
+func writeCosts(t *testing.T, keep func(contender string) bool) {
+	all := &Costs{}
+	add := func(cases []costCase) {
+		for _, one := range cases {
+			if len(one.rows) == 0 || strings.Contains(one.message, "slice=memory") { // which is about memory
+				continue
+			}
+			if at := slices.IndexFunc(all.cases, func(c costCase) bool { return c.message == one.message && c.does == one.does }); at >= 0 {
+				maps.Copy(all.cases[at].rows, one.rows)
+			} else {
+				all.cases = append(all.cases, one)
+			}
+		}
+	}
+	for _, name := range strings.Split(*costsOf, ",") {
+		var more *Costs
+		var err error
+		if name == "+" {
+			var file *os.File
+			if file, err = os.Open("costs.txt"); err == nil { // not what was embedded: two builds write in turn
+				more, err = readCosts(file)
+				_ = file.Close()
+			}
+		} else {
+			var rec *record.Record
+			if rec, err = record.Load(name); err == nil {
+				more = CostsOf(rec, "")
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(more.cases)
+	}
+	if onSecond(runtime.Version()) {
+		add(jsonCosts(t, firstOnSecond))
+	} else {
+		add(textCosts(t))
+		add(jsonCosts(t, "codec=json"))
+	}
+	var out bytes.Buffer
+	out.WriteString("# Stage, what it does, message, contender (* is the floor), ns, bytes, size.\n")
+	out.WriteString("# Written by: go test ./internal/feature/profile -run TestShippedCosts -costs RECORD,...\n")
+	if err := all.write(&out, keep); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("costs.txt", out.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The first version of encoding/json is another contender on the second one's code.
+func TestOnSecond(t *testing.T) {
+	for toolchain, want := range map[string]bool{"go1.26.8": false, "go1.26.8-X:jsonv2": true, "go1.27.0": true, "go1.27.1 X:nojsonv2,simd": false, "go1.26rc1 X:greenteagc,jsonv2": true} {
+		if got := onSecond(toolchain); got != want {
+			t.Errorf("%s: %t", toolchain, got)
+		}
+	}
+}
+
+// write writes what readCosts reads.
+func (c *Costs) write(w io.Writer, keep func(contender string) bool) error {
+	for _, one := range c.cases {
+		var names []string
+		for name := range one.rows {
+			if keep(name) || name == one.floor {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			mark, does := "", one.does
+			if name == one.floor {
+				mark = "*"
+			}
+			if does == "" {
+				does = "-"
+			}
+			x := one.rows[name]
+			if _, err := fmt.Fprintf(w, "%s %s %s %s%s %.4g %.4g %.4g\n", one.stage, does, one.message, name, mark, x.cost, x.bytes, x.size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

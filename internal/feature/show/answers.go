@@ -1,0 +1,255 @@
+package show
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+
+	"postage/internal/kit/report"
+	"postage/internal/kit/words"
+	"postage/internal/verdict"
+	"postage/record"
+)
+
+// An answerView is what to use for a case: a line of the table that comes before the others.
+type answerView struct {
+	ID                                   string // of the case on a page
+	For, Use, Instead, Cost, Saves, Sure string
+	Or                                   string // "pbfast, vtprotobuf": contenders that are as good as Use, as far as can be told
+	Pattern                              string // that selects the case
+}
+
+// answers returns a line for each case with a choice, and remarks: on a contender that is cheaper
+// but departs from a standard, and on what pays at which bandwidth for cases of packed messages.
+func answers(cases []*caseOfRun) (all []answerView, remarks []string) {
+	for _, c := range cases {
+		if picks := picksOf(c.CaseResult); picks != nil {
+			remarks = append(remarks, c.spoken()+": "+packed(picks)+".")
+			continue
+		}
+		advice := verdict.Advise(c.CaseResult)
+		if advice == nil {
+			continue
+		}
+		all = append(all, c.answer(advice))
+		if r := advice.Departing; r != nil {
+			still := "faster"
+			if r.Row.Value == record.ValueCost {
+				still = "cheaper"
+			}
+			x, _ := c.RatioOf(advice.Use, r)
+			remarks = append(remarks, fmt.Sprintf("%s: %s is %s %s still, but departs from %s.",
+				c.spoken(), called(c.CaseResult, r), report.Times(x.Value), still, r.Row.Properties[record.Departs]))
+		}
+	}
+	return all, remarks
+}
+
+func (c *caseOfRun) answer(advice *verdict.Advice) answerView {
+	a := answerView{ID: c.id, For: c.spoken(), Use: called(c.CaseResult, advice.Use), Cost: report.Duration(report.Rounded(advice.Use.NSOp.Value, 2)), Sure: "?", Pattern: c.Name}
+	if advice.Instead != nil {
+		a.Instead, a.Saves = called(c.CaseResult, advice.Instead), report.Times(advice.Saves.Value)
+		if advice.Saves.Bounded() {
+			a.Saves += fmt.Sprintf(" (%s–%s)", report.Multiple(advice.Saves.Low), report.Multiple(advice.Saves.High))
+		}
+	}
+	switch percent := math.Round(100 * advice.Sure); {
+	case percent == 100: // no number of resamples is certain
+		a.Sure = ">99%"
+	case percent >= 0:
+		a.Sure = fmt.Sprintf("%.0f%%", percent)
+	}
+	var also []string
+	for _, r := range advice.Also {
+		if r != advice.Instead { // its interval is in the line
+			also = append(also, called(c.CaseResult, r))
+		}
+	}
+	if len(also) > 0 {
+		a.Or = strings.Join(also[:min(2, len(also))], ", ")
+	}
+	if more := len(also) - 2; more > 0 {
+		a.Or += fmt.Sprintf(" +%d", more)
+	}
+	return a
+}
+
+// sentences returns what the stages say about each case, and about all their cases in a record.
+func sentences(cases []*caseOfRun) (all []string) {
+	for i, c := range cases {
+		sameStage := func(o *caseOfRun) bool { return o.Record == c.Record && o.Stage() == c.Stage() }
+		if c.says.Together != nil && !slices.ContainsFunc(cases[:i], sameStage) {
+			var together []*verdict.CaseResult
+			for _, o := range cases[i:] {
+				if sameStage(o) {
+					together = append(together, o.CaseResult)
+				}
+			}
+			all = append(all, c.says.Together(together)...)
+		}
+		if c.says.Says != nil {
+			all = append(all, c.says.Says(c.Record, c.CaseResult)...)
+		}
+	}
+	return all
+}
+
+// spoken is the case as a person says it, if its stage knows how.
+func (c *caseOfRun) spoken() string {
+	name := ""
+	if c.says.Spoken != nil {
+		name = c.says.Spoken(c.Name)
+	}
+	if name == "" {
+		name = c.Name
+	}
+	if c.run != "" {
+		name = c.run + ": " + name
+	}
+	return name
+}
+
+// called shortens a contender's name to the fewest parts that no other contender of the case has
+// together: "lib=webpush/mode=strict/as=request" becomes "webpush/strict" if the others have other
+// modes.
+func called(c *verdict.CaseResult, r *verdict.Result) string {
+	var others [][]string
+	for _, o := range c.Ways() {
+		if o != r {
+			others = append(others, strings.Split(o.Row.Contender, "/"))
+		}
+	}
+	parts := strings.Split(r.Row.Contender, "/")
+	kept := make([]bool, len(parts))
+	for next := 0; ; {
+		kept[next] = true
+		others = slices.DeleteFunc(others, func(o []string) bool { return !slices.Contains(o, parts[next]) })
+		if next = telling(parts, others); next < 0 {
+			break
+		}
+	}
+	name := ""
+	for i, part := range parts {
+		if kept[i] {
+			name += "/" + part
+		}
+	}
+	return report.Values(name[1:])
+}
+
+// telling finds the part that the fewest others have, -1 if all of them have all parts.
+func telling(parts []string, others [][]string) int {
+	best, fewest := -1, len(others)
+	for i, part := range parts {
+		have := 0
+		for _, o := range others {
+			if slices.Contains(o, part) {
+				have++
+			}
+		}
+		if have < fewest {
+			best, fewest = i, have
+		}
+	}
+	return best
+}
+
+// answerColumns are the table's columns. In 80 columns the last two stand below each line.
+func answerColumns() []report.Column[answerView] {
+	name := func(title string, text func(answerView) string) report.Column[answerView] {
+		return report.Column[answerView]{Title: title, Left: true, Alike: true, Text: text} // each line is another case's
+	}
+	return []report.Column[answerView]{
+		name("for", func(a answerView) string { return a.For }),
+		name("use", func(a answerView) string { return a.Use }),
+		name("instead of", func(a answerView) string { return a.Instead }),
+		report.Figures("cost", func(a answerView) string { return a.Cost }),
+		report.Figures("saves (95%)", func(a answerView) string { return a.Saves }),
+		report.Figures("sure", func(a answerView) string { return a.Sure }),
+		report.Texts("or", func(a answerView) string { return a.Or }).When(report.IfWide),
+		report.Texts("pattern", func(a answerView) string { return a.Pattern }).When(report.IfWide),
+	}
+}
+
+// writeAnswers writes the table, then the remarks, then more. If the cases can be run, it says how
+// to run one further.
+func writeAnswers(d *report.Doc, cases []*caseOfRun, more string, run bool) {
+	all, remarks := answers(cases)
+	columns := answerColumns()
+	if d.Markdown { // whose first column is code
+		columns = append(columns[len(columns)-1:], columns[:len(columns)-1]...)
+	}
+	t := &report.Doc{Form: d.Form}
+	report.Table(t, columns, all, nil)
+	width, i := 0, -1
+	for line := range strings.Lines(t.String()) {
+		d.Printf("%s", line)
+		if i < 0 {
+			width = lipgloss.Width(line)
+		} else if !d.Wide && !d.Markdown {
+			writeBelow(d, all[i], line, width)
+		}
+		i++
+	}
+	if len(all) > 0 && !d.Markdown {
+		d.Printf("\n")
+	}
+	d.Paragraph("- ", remarks...)
+	var notes []string
+	if more != "" {
+		notes = append(notes, more)
+	}
+	if len(all) > 0 && run {
+		notes = append(notes, "To measure a case further: postage run PATTERN.")
+	}
+	d.Paragraph("", notes...)
+}
+
+// writeBelow writes what stands below a line of the table: the case's pattern, unless the line
+// begins with it, and on the right what is as good as the advice.
+func writeBelow(d *report.Doc, a answerView, line string, width int) {
+	pattern, or := "", ""
+	if !strings.HasPrefix(line, a.Pattern) {
+		pattern = "  " + a.Pattern
+	}
+	if a.Or != "" {
+		or = "or " + a.Or
+	}
+	gap := width - utf8.RuneCountInString(pattern+or)
+	if pattern != "" && or != "" && gap < 2 {
+		d.Lines(report.Dim, "", pattern, "    ")
+		pattern, gap = "", width-utf8.RuneCountInString(or)
+	}
+	if or != "" {
+		pattern += strings.Repeat(" ", max(2, gap)) + or
+	}
+	if pattern != "" {
+		d.Lines(report.Dim, "", pattern, "    ")
+	}
+}
+
+// packed says which way of packing is best at which bandwidth.
+func packed(picks []pick) string {
+	first := record.Short(picks[0].Row.Contender)
+	if slices.ContainsFunc(picks, func(p pick) bool { return p.Ratio != nil && !p.Ratio.Bounded() }) {
+		return "there are too few blocks to say what pays"
+	}
+	if len(picks) == 1 {
+		return first + " is best at every bandwidth"
+	}
+	text := first + " is best above " + bandwidth(picks[1].Below)
+	for i, p := range picks[1:] {
+		below := "that"
+		if i > 0 {
+			below = bandwidth(p.Below)
+		}
+		text += fmt.Sprintf(", %s below %s (%s bytes)", record.Short(p.Row.Contender), below, words.Integer(int64(math.Round(p.Metrics[record.PackedBytes]))))
+	}
+	return text
+}
+
+func bandwidth(mbit float64) string { return report.Scaled(1e3*mbit, "kbit/s", "Mbit/s", "Gbit/s") }

@@ -1,0 +1,286 @@
+package show
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"postage/internal/kit/report"
+	"postage/internal/kit/words"
+	"postage/internal/verdict"
+	"postage/record"
+)
+
+// Changes writes a comparison of two records, what matters most first.
+func Changes(w io.Writer, c *verdict.Changes, form report.Form) error {
+	if form.JSON {
+		return ChangesJSON(w, c)
+	}
+	d := &report.Doc{Form: form}
+	d.Title(headline(c))
+	if !form.Markdown {
+		Recipe(d, c)
+		d.Printf("\n")
+	}
+	writeChanges(d, c, c.Rows)
+	return d.Print(w)
+}
+
+// writeChanges writes a table of rows, in 80 columns a table for each case, and then what holds for
+// all of them.
+func writeChanges(d *report.Doc, c *verdict.Changes, rows []*verdict.Change) {
+	paint := func(_ *verdict.Change, text string) string { return Colored(d, text) }
+	if d.Markdown || d.Wide {
+		report.Table(d, changeColumns(c, true), rows, paint)
+		if d.Wide {
+			d.Printf("\n")
+		}
+	} else {
+		for _, group := range byCase(rows) {
+			d.Lines(report.Bold, "", group[0].New.Row.Case, "  ")
+			report.Table(d, changeColumns(c, false), group, paint)
+			for _, r := range group {
+				if text := countsText(r); text != "same" {
+					d.Item(r.New.Row.Contender, text+across(c, ", "))
+				}
+			}
+			d.Printf("\n")
+		}
+	}
+	for _, u := range c.Unmatched {
+		d.Item(u.Row, u.Reason+across(c, ", "))
+	}
+	if d.Markdown && len(c.Unmatched) > 0 {
+		d.Printf("\n")
+	}
+	d.Marked("warning:", c.Warnings...)
+	d.Note(method(c))
+}
+
+// byCase groups rows by case, in the order in which the cases come first.
+func byCase(rows []*verdict.Change) (groups [][]*verdict.Change) {
+	at := map[string]int{}
+	for _, r := range rows {
+		name := r.New.Row.Case
+		if _, ok := at[name]; !ok {
+			at[name] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[name]] = append(groups[at[name]], r)
+	}
+	return groups
+}
+
+// Recipe prints what to do about an inconclusive comparison.
+func Recipe(d *report.Doc, c *verdict.Changes) {
+	recipe := c.Recipe()
+	switch {
+	case recipe == "":
+	case d.Markdown:
+		d.Printf("%s\n\n", report.Escape(recipe))
+	default:
+		d.Lines(report.Yellow, string(verdict.Inconclusive)+":", " "+recipe, "  ")
+	}
+}
+
+// Gate writes a gate's outcome. In Markdown, for a job's summary, it is the outcome and a table of
+// the rows that did not pass.
+func Gate(w io.Writer, c *verdict.Changes, form report.Form) error {
+	if !form.Markdown {
+		return Changes(w, c, form)
+	}
+	d := &report.Doc{Form: form}
+	d.Title("Postage: " + string(c.Outcome()))
+	Recipe(d, c)
+	d.Paragraph("", headline(c))
+	var why []string
+	for _, r := range c.Rows {
+		if r.Outcome == verdict.Regressed {
+			why = append(why, r.New.Row.Name+" "+explain(c, r))
+		}
+	}
+	d.Paragraph("- ", why...)
+	writeChanges(d, c, slices.DeleteFunc(slices.Clone(c.Rows), func(r *verdict.Change) bool { return r.Outcome == verdict.Passed }))
+	return d.Print(w)
+}
+
+// headline sums the comparison up: how many rows have which outcome, and under which thresholds
+// they passed.
+func headline(c *verdict.Changes) string {
+	number, named := map[string]int{}, []string{"regressed", "inconclusive", "passed"}
+	if !c.Paired {
+		named = []string{"slower", "faster", "same", "undecided", "with larger counts"}
+	}
+	least, most := math.Inf(1), 0.0
+	for _, r := range c.Rows {
+		switch {
+		case c.Paired:
+			number[string(r.Outcome)]++
+		case r.Outcome == verdict.Regressed:
+			number["with larger counts"]++
+			fallthrough
+		default:
+			number[string(r.Verdict)]++
+		}
+		if r.Time == verdict.Passed {
+			least, most = min(least, r.Threshold), max(most, r.Threshold)
+		}
+	}
+	parts := []string{}
+	for _, word := range named {
+		if n := number[word]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, word))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing to compare"}
+	}
+	under := ""
+	if most > 0 {
+		under = fmt.Sprintf(" (a slowdown is under %.1f%%", 100*least)
+		if most-least > 0.0005 {
+			under += fmt.Sprintf(" to %.1f%%, by row", 100*most)
+		}
+		under += ")"
+	}
+	return fmt.Sprintf("%s: %s%s%s", words.Counted(len(c.Rows), "row"), strings.Join(parts, ", "), under, across(c, ", "))
+}
+
+// across marks each line of a comparison of two machines.
+func across(c *verdict.Changes, separator string) string {
+	if !c.AcrossMachines {
+		return ""
+	}
+	return separator + "across machines"
+}
+
+func method(c *verdict.Changes) string {
+	counts := fmt.Sprintf("allocs %s, bytes %s, size %s", report.Percent(c.Limits.Allocs), report.Percent(c.Limits.Bytes), report.Percent(c.Limits.Size))
+	if slices.ContainsFunc(c.Rows, func(r *verdict.Change) bool { return r.New.InstructionsOp != nil }) {
+		counts += ", instructions " + report.Percent(c.Limits.Instructions)
+	}
+	if !c.Paired {
+		return "advice: new/old of the time as a multiple of the anchor's in each run; the difference between two runs may not come from the code. " +
+			"A verdict needs the whole interval (95%, Mann-Whitney) beyond 5%; in 6 of 105 pairs of real runs of the same code a row had one, " +
+			"by the estimate 14 had (docs/evidence/method.md). run --against gates; thresholds: " + counts
+	}
+	how, or := "Student's interval of 95%, its variance shrunk over the rows", ""
+	if slices.ContainsFunc(c.Rows, func(r *verdict.Change) bool { return r.Spread != nil }) {
+		how += ", over function layouts"
+	}
+	if c.Limits.OrSeen {
+		or = " or what could be seen, at most 10%"
+	}
+	return fmt.Sprintf("new/old of the time, batch by batch in the same rounds (%s, Holm over all rows); thresholds: time %s%s, %s", how, report.Percent(c.Limits.Time), or, counts)
+}
+
+// changeColumns are a comparison's columns: all of them, or for 80 columns and one case.
+func changeColumns(c *verdict.Changes, wide bool) []report.Column[*verdict.Change] {
+	name := func(r *verdict.Change) string { return r.New.Row.Contender }
+	interval, counts := report.ShortRatio, func(r *verdict.Change) string {
+		if countsText(r) == "same" {
+			return "same"
+		}
+		return "differ"
+	}
+	if wide {
+		name = func(r *verdict.Change) string { return r.New.Row.Name }
+		interval, counts = report.RatioText, countsText
+	}
+	columns := []report.Column[*verdict.Change]{report.Texts("row", name)}
+	if c.Paired {
+		columns = append(columns, report.Texts("outcome", func(r *verdict.Change) string { return string(r.Outcome) }))
+	}
+	columns = append(columns,
+		report.Figures("new/old (95%)", func(r *verdict.Change) string { return interval(r.Ratio) }),
+		report.Texts("verdict", func(r *verdict.Change) string { return string(r.Verdict) }),
+		report.Figures("old ns/op", func(r *verdict.Change) string { return report.Grouped(r.Old.NSOp.Value) }).When(report.IfWide),
+		report.Figures("new ns/op", func(r *verdict.Change) string { return report.Grouped(r.New.NSOp.Value) }).When(report.IfRoom))
+	if c.Paired {
+		columns = append(columns,
+			report.Figures("p (Holm)", func(r *verdict.Change) string { return report.Probability(r.P) }).When(report.IfWide),
+			report.Figures("could be seen", func(r *verdict.Change) string { return Seen(r.Seen) }).When(report.IfRoom))
+	} else {
+		columns = append(columns, report.Texts("anchor", func(r *verdict.Change) string { return cmp.Or(r.Anchor, "none") }).When(report.IfRoom))
+	}
+	if slices.ContainsFunc(c.Rows, layoutMatters) {
+		columns = append(columns, report.Figures("layouts", func(r *verdict.Change) string {
+			if r.Spread == nil {
+				return ""
+			}
+			return Spread(*r.Spread)
+		}).When(report.IfRoom))
+	}
+	columns = append(columns, report.Texts("counts", counts).When(report.Lastly))
+	if c.AcrossMachines {
+		columns = append(columns, report.Texts("", func(*verdict.Change) string { return "across machines" }))
+	}
+	return columns
+}
+
+// Spread prints the standard deviation of a ratio between function layouts.
+func Spread(fraction float64) string { return fmt.Sprintf("±%.1f%%", 100*fraction) }
+
+// layoutMatters reports whether the row's ratio differs visibly between function layouts.
+func layoutMatters(r *verdict.Change) bool { return r.Spread != nil && *r.Spread >= 0.005 }
+
+// Seen prints the smallest slowdown that would have been found.
+func Seen(ratio float64) string {
+	if math.IsInf(ratio, 1) {
+		return "none"
+	}
+	return fmt.Sprintf("+%.1f%%", 100*(ratio-1))
+}
+
+// countsText names the counts that changed.
+func countsText(r *verdict.Change) string {
+	var changed []string
+	for _, count := range r.Counts {
+		if Differs(count) {
+			changed = append(changed, countText(&count))
+		}
+	}
+	if len(changed) == 0 {
+		return "same"
+	}
+	return strings.Join(changed, ", ")
+}
+
+// Differs reports whether a count changed. Instructions are never quite the same.
+func Differs(c verdict.Count) bool {
+	return c.Old != c.New && !(c.Unit == record.Instructions && math.Abs(c.New/c.Old-1) < 0.001)
+}
+
+func countText(c *verdict.Count) string {
+	return fmt.Sprintf("%s %s to %s", c.Unit, report.Count(c.Old), report.Count(c.New))
+}
+
+// explain says in a sentence why a row has its outcome.
+func explain(c *verdict.Changes, r *verdict.Change) string {
+	var why []string
+	switch r.Time {
+	case verdict.Regressed:
+		why = append(why, fmt.Sprintf("takes %s of its old time; the threshold is %s", report.RatioText(r.Ratio), report.Percent(c.Limits.Time)))
+	case verdict.Inconclusive:
+		why = append(why, fmt.Sprintf("takes %s of its old time, which does not settle whether it is under the threshold of %s; the smallest slowdown that could have been seen: %s",
+			report.RatioText(r.Ratio), report.Percent(r.Threshold), Seen(r.Seen)))
+	case verdict.NotGated:
+		why = append(why, "its time is not gated: old and new did not take turns")
+	case verdict.Passed:
+		if r.Outcome == verdict.Passed {
+			why = append(why, fmt.Sprintf("takes %s of its old time, under the threshold of %s", report.RatioText(r.Ratio), report.Percent(r.Threshold)))
+		}
+	}
+	if layoutMatters(r) {
+		why = append(why, fmt.Sprintf("between function layouts it moves by %.1f%% (one standard deviation), which the interval includes", 100**r.Spread))
+	}
+	for i := range r.Counts {
+		if r.Counts[i].Outcome == verdict.Regressed {
+			why = append(why, countText(&r.Counts[i]))
+		}
+	}
+	return strings.Join(why, "; ") + across(c, "; ")
+}
