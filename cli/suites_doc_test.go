@@ -22,7 +22,7 @@ import (
 	_ "postage/load"
 	_ "postage/pbfast"
 	_ "postage/pgbulk"
-	_ "postage/record"
+	"postage/record"
 	_ "postage/webpush"
 )
 
