@@ -19,7 +19,7 @@ import (
 // A broughtConfig is the configuration of a brought message's program.
 type broughtConfig struct{ lab.BroughtConfig }
 
-// broughtAs is what a program tells its workers: which configuration they are of.
+// broughtAs names the variable by which a program tells its workers which configuration it has read.
 const broughtAs = "POSTAGE_BROUGHT"
 
 // readBrought reads the file that `postage bring` wrote. Without it the program cannot run.
@@ -29,12 +29,12 @@ func readBrought(config string) broughtConfig {
 	if err == nil {
 		err = json.Unmarshal(data, &brought)
 	}
-	is := fmt.Sprintf("%s %x", config, sha256.Sum256(data))
-	if was := os.Getenv(broughtAs); strings.HasPrefix(was, config+" ") && was != is && err == nil {
+	digest := fmt.Sprintf("%s %x", config, sha256.Sum256(data))
+	if parent := os.Getenv(broughtAs); strings.HasPrefix(parent, config+" ") && parent != digest && err == nil {
 		err = errors.New("the message was brought again while this ran, with other samples or another --now")
 	}
 	if err == nil {
-		err = os.Setenv(broughtAs, is)
+		err = os.Setenv(broughtAs, digest)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "postage: read the configuration of the brought message: %v\nhint: bring the message again\n", err)
@@ -55,7 +55,7 @@ func (brought *broughtConfig) samples() ([]byte, error) {
 	return file, nil
 }
 
-// counted sets how many messages the corpus has, once the samples are known.
+// counted sets the size of the corpus from the number of samples.
 func (msg *message[M]) counted() error {
 	if len(msg.samples) == 0 {
 		return errors.New("there are no samples")
@@ -65,8 +65,8 @@ func (msg *message[M]) counted() error {
 	return nil
 }
 
-// suiteOf returns the cases of a brought message, and the message for other stages. Rows that lose
-// something of its samples say so.
+// suiteOf returns a brought message's cases, and the message for other stages. A row that loses a
+// value of the samples says so.
 func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M]) (lab.Suite, Traffic) {
 	msg.name, msg.doc, msg.headline, msg.now = brought.Name, brought.Doc, true, brought.Baseline
 	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: chooseBrought, Brought: true}
@@ -84,8 +84,8 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M])
 	return suite, trafficOf(msg, brought, rows, suite.Cases)
 }
 
-// chooseBrought leaves out what no pattern asks for: packed messages, and, where there is no time
-// for an interval of each row, what the first look of postage's own messages does not have.
+// chooseBrought leaves out packed messages unless a pattern asks for them. Where the time does not
+// suffice for all rows, and no pattern names any, it keeps the first look of postage's own messages.
 func chooseBrought(c *lab.Choice) error {
 	if err := leavePacked(c); err != nil || len(c.Patterns) > 0 || c.Resumed {
 		return err
@@ -99,13 +99,12 @@ func chooseBrought(c *lab.Choice) error {
 	return nil
 }
 
-// trafficOf is a brought message for other stages, by the codecs that can both encode and decode
-// it.
+// trafficOf returns a brought message for other stages, with the codecs that encode and decode it.
 func trafficOf[M any](msg *message[M], brought broughtConfig, rows []contender[M], cases []lab.Case) Traffic {
 	t := Traffic{Name: msg.name, One: "the " + msg.name, Many: msg.name + " messages", Warning: brought.Warning, Largest: brought.Largest, Lost: map[string]string{}}
-	there := map[op]map[string]bool{opEncode: {}, opDecode: {}}
+	rowNames := map[op]map[string]bool{opEncode: {}, opDecode: {}}
 	for _, c := range cases {
-		names := there[op(record.KeysOf(c.Name).Get("op"))]
+		names := rowNames[op(record.KeysOf(c.Name).Get("op"))]
 		if names == nil {
 			continue
 		}
@@ -123,7 +122,7 @@ func trafficOf[M any](msg *message[M], brought broughtConfig, rows []contender[M
 		}
 	}
 	for _, name := range names {
-		if there[opEncode][name] && there[opDecode][name] && !slices.Contains(t.Codecs, name) {
+		if rowNames[opEncode][name] && rowNames[opDecode][name] && !slices.Contains(t.Codecs, name) {
 			t.Codecs = append(t.Codecs, name)
 		}
 	}
@@ -145,7 +144,7 @@ func trafficOf[M any](msg *message[M], brought broughtConfig, rows []contender[M
 		if err := msg.prepare(); err != nil {
 			return nil, err
 		}
-		// The server numbers the messages: it is not known which of their fields is a key.
+		// The server numbers the messages, because any field or none may be a key.
 		whole := layout{types: []string{"int8", column}, row: func(i int, _ any, data []byte, row []any) error {
 			row[0], row[1] = int64(i), data
 			return nil
@@ -159,7 +158,7 @@ func trafficOf[M any](msg *message[M], brought broughtConfig, rows []contender[M
 	return t
 }
 
-// A broughtMail is of a brought message. Receipts are two numbers, whatever the codec.
+// A broughtMail carries a brought message. With every codec its receipts are two numbers.
 type broughtMail[M any] struct {
 	*mail[M]
 	receipt [16]byte
@@ -178,7 +177,7 @@ func (b *broughtMail[M]) CheckReceipt(data []byte, sum uint64, messages int) err
 	return nil
 }
 
-// lose marks a row as not possible if it was seen to lose something of the samples.
+// lose marks a row as not possible if its proof lost a value of the samples.
 func (brought *broughtConfig) lose(name string, c *lab.Contender) {
 	row := name + "/" + c.Name
 	why, lost := brought.Lost[row]
@@ -193,8 +192,8 @@ func (brought *broughtConfig) lose(name string, c *lab.Contender) {
 	c.NotPossible, c.Checks, c.Properties = why, "", nil
 }
 
-// baselineOf is the first of the names that a contender has which is possible, or else the first
-// contender that is: without a baseline nothing can be measured.
+// baselineOf returns the first of the names whose row is possible, or else the first possible row:
+// without a baseline no row can be measured.
 func baselineOf(c *lab.Case, names ...string) string {
 	first := ""
 	for _, name := range names {

@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// Traffic is a kind of message that other stages send.
+// Traffic is a message that other stages send.
 type Traffic struct {
-	Name      string // what cases call it, "" for orders
-	One, Many string // what sentences call it
-	Warning   string // what a reader of figures must know of it
-	// Codecs are those that are compared, the best of each family. Usual is the one that most
-	// services have, or that the user has; Best is the one that others of its family lose to.
+	Name      string // in cases' names, "" for orders
+	One, Many string // in sentences
+	Warning   string // what a reader of figures must know
+	// Codecs are the codecs to compare, the best of each family. Usual is the codec that most
+	// services have, or the user's own. Best beats the others of its family.
 	Codecs      []string
 	Usual, Best string
-	Lost        map[string]string // codecs, and columns, that cannot hold the messages, with why
+	Lost        map[string]string // codecs and columns that cannot hold the messages, and why
 	Largest     int               // about the size of the largest message, in bytes, 0 if it is small
-	// Open opens a codec, by the name that its rows have, for messages drawn from the seed that are
-	// stored in a column of this type, or [ByField].
+	// Open opens a codec by its rows' name. The messages are drawn from the seed, for a column of
+	// this type, or [ByField].
 	Open func(codec, column string, seed uint64) (Messages, error)
 }
 
@@ -27,27 +27,27 @@ type Traffic struct {
 var families = []string{"codec=json", baseline, "codec=vtprotobuf", "codec=pbfast", "codec=msgp", "codec=jsonv2", "codec=sonic/config=default"}
 
 // Messages are one codec at both ends of a service that takes messages and answers with receipts.
-// They are for one goroutine at a time. Numbers of messages begin again after Len.
+// Only one goroutine at a time may use them. Message Len is message 0 again.
 type Messages interface {
-	// Len is how many have a key of their own, a power of two.
+	// Len is the number of messages with keys of their own, a power of two.
 	Len() int
-	// Bytes is an encoded message's mean size.
+	// Bytes is the mean size of encoded messages.
 	Bytes() int
 	// Encode returns the i-th message's bytes, which the next call overwrites.
 	Encode(i int) ([]byte, error)
-	// Types are those of the columns of a row: first its key's, last the message's.
+	// Types are the types of a row's columns: the key's first, the message's last.
 	Types() []string
-	// Key is the i-th message's, and Sum is the sum over all its fields that Decode returns.
+	// Key is the i-th message's key. Sum is the sum over all its fields that Decode returns.
 	Key(i int) int64
 	Sum(i int) uint64
-	// Decode decodes the i-th message into a fresh value, reads every field of it, and sets its
-	// row, which may share memory with the data.
+	// Decode decodes the i-th message into a fresh value, reads every field, and sets the row. The
+	// row may share memory with the data.
 	Decode(i int, data []byte, row []any) (sum uint64, err error)
-	// Differs returns what of the i-th message is not in this row, as another reader decodes it:
-	// protobuf, encoding/json, or, for other formats, the codec opened again.
+	// Differs returns an error if this row is not the i-th message's. Another reader decodes it:
+	// protobuf, encoding/json or, for other formats, the codec opened again.
 	Differs(i int, row []any) error
-	// EncodeReceipt returns a receipt's bytes, which the next call overwrites, and CheckReceipt an
-	// error if bytes are not the receipt for these messages.
+	// EncodeReceipt returns a receipt's bytes, which the next call overwrites. CheckReceipt returns
+	// an error if the bytes are not the receipt for these messages.
 	EncodeReceipt(sum uint64, messages int) ([]byte, error)
 	CheckReceipt(data []byte, sum uint64, messages int) error
 }
@@ -56,7 +56,7 @@ type Messages interface {
 type mail[M any] struct {
 	carrier[M]
 	layout
-	again   carrier[M] // for the proof: what one has decoded must not help
+	again   carrier[M] // for the proof: opened again, so that it knows no other message
 	message *message[M]
 	corpus  []M
 	sums    []uint64
@@ -64,8 +64,8 @@ type mail[M any] struct {
 	keys    int
 }
 
-// Few messages are sent again under other keys, so that a request of 100 has one for each, unless
-// they are too large.
+// Few messages are sent again under other keys, so that a request of 100 has a key for each, unless
+// the messages are too large.
 const (
 	enoughKeys = 256
 	mostKeyed  = 64 << 20
@@ -99,12 +99,12 @@ func openMail[M any](msg *message[M], rows []contender[M], codec string, seed ui
 	return m, nil
 }
 
-func (m *mail[M]) at(i int) int { return i & (len(m.corpus) - 1) }
+func (m *mail[M]) index(i int) int { return i & (len(m.corpus) - 1) }
 
 func (m *mail[M]) Len() int                     { return m.keys }
 func (m *mail[M]) Bytes() int                   { return m.bytes }
-func (m *mail[M]) Encode(i int) ([]byte, error) { return m.encode(m.at(i)) }
-func (m *mail[M]) Sum(i int) uint64             { return m.sums[m.at(i)] }
+func (m *mail[M]) Encode(i int) ([]byte, error) { return m.encode(m.index(i)) }
+func (m *mail[M]) Sum(i int) uint64             { return m.sums[m.index(i)] }
 
 func (m *mail[M]) Types() []string { return m.types }
 
@@ -113,10 +113,10 @@ func (m *mail[M]) Key(i int) int64 {
 	return row[0].(int64)
 }
 
-// want is the i-th message's row.
+// want returns the i-th message's row.
 func (m *mail[M]) want(i int) ([]any, error) {
 	row := make([]any, len(m.types))
-	return row, m.row(i&(m.keys-1), &m.corpus[m.at(i)], nil, row)
+	return row, m.row(i&(m.keys-1), &m.corpus[m.index(i)], nil, row)
 }
 
 func (m *mail[M]) Decode(i int, data []byte, row []any) (sum uint64, err error) {
@@ -125,7 +125,7 @@ func (m *mail[M]) Decode(i int, data []byte, row []any) (sum uint64, err error) 
 		return 0, err
 	}
 	if data == nil {
-		data = []byte{} // an empty message is none that is missing
+		data = []byte{} // the message is empty, not missing
 	}
 	return sum, m.row(i&(m.keys-1), v, data, row)
 }
@@ -152,13 +152,13 @@ func (m *mail[M]) Differs(i int, row []any) error {
 	if err != nil {
 		return err
 	}
-	if d := m.message.diff(&got, &m.corpus[m.at(i)]); d != "" {
+	if d := m.message.diff(&got, &m.corpus[m.index(i)]); d != "" {
 		return errors.New(d)
 	}
 	return nil
 }
 
-// A carrier is an open codec that encodes and decodes one message at a time.
+// A carrier is an open codec for one message at a time.
 type carrier[M any] interface {
 	encode(i int) ([]byte, error)
 	set(i int, m M)

@@ -31,22 +31,22 @@ type codec[M, V any] struct {
 	settings map[string]string // more settings, for readers of the record
 	form     bind.Form[M, V]
 	can      []op // operations that have rows; others that decode go with decode
-	// impossible gives the reason why an operation has no row.
+	// impossible says why an operation has no row.
 	impossible map[op]string
 	// insteadOf names a row that a reader might expect, and because says why it does not exist.
 	insteadOf, because string
 	// protobuf says that the bytes are in protobuf's wire format. The proof exchanges them with
 	// protobuf, and all decoders get the bytes that protobuf made.
 	protobuf bool
-	// build says that encoding starts from the plain struct, because the library has no values of
-	// its own. The form then has no From.
+	// build says that encoding starts from the plain struct. The library has no values of its own,
+	// so the form has no From.
 	build bool
 	// alias says that decoded values share memory with their input. The names of decoding rows say
 	// it too.
 	alias bool
 	// damage says what decoding a damaged message does; see the constants.
 	damage damage
-	// loses names the values that do not survive, in the form that observeLosses returns.
+	// loses names the values that do not survive, as observeLosses does.
 	loses string
 	// utf8 says what decoding does with text that is not UTF-8: "error", "kept" or "replaced".
 	utf8  string
@@ -79,8 +79,8 @@ func (l *loops[M, V]) decoder(o op) func(r *run[M, V], n int) error {
 	return l.decode
 }
 
-// decodeBy returns a decoding loop for a library whose function is only known at run time. The call
-// through a pointer is part of that library's normal use.
+// decodeBy returns a decoding loop for a library whose function is known only at run time. A call
+// through a pointer is normal use of such a library.
 func decodeBy[M, V any, P interface{ *V }](unmarshal func(P, []byte) error) func(*run[M, V], int) error {
 	return func(r *run[M, V], n int) error {
 		for range n {
@@ -95,7 +95,7 @@ func decodeBy[M, V any, P interface{ *V }](unmarshal func(P, []byte) error) func
 	}
 }
 
-// encodeBy is the like for encoding, into buf if the library can do that.
+// encodeBy returns an encoding loop. marshal encodes into buf if the library can.
 func encodeBy[M, V any, P interface{ *V }](marshal func(buf []byte, v P) ([]byte, error)) func(*run[M, V], int) error {
 	return func(r *run[M, V], n int) (err error) {
 		for range n {
@@ -113,13 +113,13 @@ type run[M, V any] struct {
 	values    []*V     // the corpus in the library's form, for encode
 	inputs    [][]byte // the encoded corpus, for the other operations
 	next      int
-	from      *M                           // the original of what input returned last
-	keep      bool                         // decode each value over the one before it
-	use       func(*V, *M) (uint64, error) // what is done with decoded values
+	from      *M                           // the original of the last input
+	keep      bool                         // decode each value over the previous one
+	use       func(*V, *M) (uint64, error) // reads or compares a decoded value
 
-	out  []byte // what encode produced
-	last *V     // what decode produced
-	sum  uint64 // of what use returned
+	out  []byte // the last encoded message
+	last *V     // the last decoded value
+	sum  uint64 // of use's results
 }
 
 // value returns the next value to encode.
@@ -172,17 +172,17 @@ type message[M any] struct {
 	name     string
 	doc      string
 	headline bool
-	ops      []op // those that have a case
+	ops      []op // the operations that have a case
 	draw     func(*rand.Rand) M
 	// prepare, if set, is called before a contender is opened. It reads samples, which replace the
 	// drawn corpus.
 	prepare func() error
 	samples []M
 	count   int    // number of messages in the corpus, a power of two
-	scalar  bool   // it has no strings or bytes that could share memory with the input
-	now     string // the codec that the user has today, for a brought message
-	// foreign says that M is a type from the user's code. Decoded values are compared, but no
-	// generated code reads them, and it is not known whether its own methods share memory with
+	scalar  bool   // no strings or bytes could share memory with the input
+	now     string // for a brought message: the codec that the user has today
+	// foreign says that M is a type from the user's code. The proof compares decoded values, but no
+	// generated code reads them. Nothing is known about memory that M's own methods share with
 	// their input.
 	foreign bool
 	// edges and text, if set, make messages with rare values, for the proof of decoders.
@@ -255,7 +255,7 @@ func (c *codec[M, V]) does(o op) bool {
 	return slices.Contains(c.can, o) || o != opEncode && o != opReuse && slices.Contains(c.can, opDecode)
 }
 
-// checks are what the proofs of operations check; those of others are decode's.
+// checks says what each operation's proof checks. Other operations have decode's.
 var checks = map[op]string{
 	opEncode:   "what was encoded decodes to the original, for every message of the corpus; protobuf agrees where the format is its own",
 	opDecode:   "every field of every message of the corpus is the original's and was read; input memory is shared, and damaged input refused, only as declared",
@@ -314,7 +314,7 @@ func (c *codec[M, V]) start() (loops[M, V], error) {
 	return c.open()
 }
 
-// values returns messages in the codec's form, nil if it has none to encode.
+// values returns messages in the codec's form, nil if the codec builds them while it encodes.
 func (c *codec[M, V]) values(messages []M) []*V {
 	if c.build || c.form.From == nil {
 		return nil
@@ -326,20 +326,20 @@ func (c *codec[M, V]) values(messages []M) []*V {
 	return values
 }
 
-// encoded returns messages in the encoding that the codec decodes, each in memory of its own.
+// encoded returns messages in the codec's encoding, each in memory of its own. Protobuf's own
+// functions encode its wire format.
 func (in *instance[M, V]) encoded(messages []M) ([][]byte, error) {
-	if in.codec.protobuf {
-		inputs := make([][]byte, len(messages))
-		for i := range messages {
-			data, err := in.msg.marshal(&messages[i])
-			if err != nil {
-				return nil, fmt.Errorf("encode the corpus by protobuf: %w", err)
-			}
-			inputs[i] = data
-		}
-		return inputs, nil
+	if !in.codec.protobuf {
+		return in.encode(messages)
 	}
-	return in.encode(messages)
+	inputs := make([][]byte, len(messages))
+	for i := range messages {
+		var err error
+		if inputs[i], err = in.msg.marshal(&messages[i]); err != nil {
+			return nil, fmt.Errorf("encode the corpus by protobuf: %w", err)
+		}
+	}
+	return inputs, nil
 }
 
 // encode returns messages encoded by the codec, each in memory of its own.

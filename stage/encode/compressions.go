@@ -53,8 +53,8 @@ var compressions = []compression{
 	}},
 }
 
-// OpenPacker opens a compression, by the name that its rows have. Both functions return memory that
-// their next call overwrites; they are nil for the one that compresses nothing.
+// OpenPacker opens a compression by its rows' name. Each function returns memory that its next call
+// overwrites. For the row that compresses nothing, both are nil.
 func OpenPacker(name string) (pack, unpack func(data []byte) ([]byte, error), err error) {
 	for _, how := range compressions {
 		if how.name != name || how.dictionary {
@@ -73,7 +73,7 @@ func OpenPacker(name string) (pack, unpack func(data []byte) ([]byte, error), er
 
 var block = map[string]string{"format": "block"}
 
-// zstdSettings are the library's names for levels.
+// zstdSettings returns a zstd row's settings. The library has its own names for levels.
 func zstdSettings(level string) map[string]string {
 	return map[string]string{"encoder-level": level, "concurrency": "1"}
 }

@@ -11,33 +11,34 @@ import (
 	"time"
 )
 
-// A layout says what a message's row has: its key, an int8; what else of it has a column; and last
-// the message, or what of it has no column.
+// A layout says what a message's row has: the key, an int8; then fields with columns of their own;
+// and last the message, or its remaining fields.
 type layout struct {
-	types []string // of the columns, as PostgreSQL calls them
-	names []string // in JSON, of the fields that have a column
-	// row sets a row to that of the i-th message, v, which came as these bytes.
+	types []string // the columns' types in PostgreSQL
+	names []string // the JSON names of fields with columns
+	// row sets the row of the i-th message, v, which was decoded from data.
 	row func(i int, v any, data []byte, row []any) error
 }
 
-// ByField, in place of a column's type, is a column for each plain field of a message.
+// ByField, in place of a column's type, asks for a column for each plain field of a message.
 const ByField = "fields"
 
-// mostPlain is how many fields have a column: a row of PostgreSQL has no room for many more.
+// mostPlain limits the fields with columns: a row of PostgreSQL has no room for many more.
 const mostPlain = 256
 
-// byField is the layout that has a column for each plain field of a struct, and last a column with
-// JSON of the others.
+// byField returns a layout with a column for each plain field of a struct. The last column has the
+// other fields as JSON.
 func byField[M any]() (layout, error) {
-	l, of := layout{types: []string{"int8"}}, reflect.TypeFor[M]()
-	if of.Kind() != reflect.Struct || ownJSON(of) {
+	l := layout{types: []string{"int8"}}
+	message := reflect.TypeFor[M]()
+	if message.Kind() != reflect.Struct || ownJSON(message) {
 		return l, errors.New("its JSON is not that of a struct's fields")
 	}
 	var plain, others []int
 	var stored []reflect.Type
 	var rest []reflect.StructField
-	for i := range of.NumField() {
-		f := of.Field(i)
+	for i := range message.NumField() {
+		f := message.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		column, as := columnOf(f.Type)
 		switch {
@@ -74,14 +75,14 @@ func byField[M any]() (layout, error) {
 	return l, nil
 }
 
-// ownJSON says whether a type makes JSON of its own.
+// ownJSON reports whether a type makes its JSON itself.
 func ownJSON(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
-// columnOf is the type of a column that can hold any value of a type, as what it is stored, "" if
-// there is none. A pointer that is nil is NULL there.
+// columnOf returns the type of a column for all values of a Go type, "" if there is none, and the Go
+// type that is stored there. The column has NULL for a nil pointer.
 func columnOf(t reflect.Type) (column string, as reflect.Type) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -91,7 +92,7 @@ func columnOf(t reflect.Type) (column string, as reflect.Type) {
 		return "timestamptz", t
 	case t == reflect.TypeFor[[]byte]():
 		return "bytea", t
-	case ownJSON(t), t == reflect.TypeFor[json.Number](): // whose zero is no number
+	case ownJSON(t), t == reflect.TypeFor[json.Number](): // its zero is no number
 		return "", nil
 	case t.Kind() == reflect.String:
 		return "text", reflect.TypeFor[string]()
@@ -105,7 +106,7 @@ func columnOf(t reflect.Type) (column string, as reflect.Type) {
 	return "", nil
 }
 
-// whole is the message of a row: what its last column has, with the fields that have columns.
+// whole puts a message together from its row.
 func (l *layout) whole(row []any) ([]byte, error) {
 	data, _ := row[len(row)-1].([]byte)
 	if l.names == nil {
@@ -115,7 +116,7 @@ func (l *layout) whole(row []any) ([]byte, error) {
 	err := json.Unmarshal(data, &all)
 	for k, name := range l.names {
 		value := row[1+k]
-		if t, is := value.(time.Time); is { // in JSON a zone has no seconds, as cities' had before 1900
+		if t, is := value.(time.Time); is { // JSON has no seconds in zones, which cities had before 1900
 			value = t.UTC()
 		}
 		if err == nil {

@@ -19,8 +19,8 @@ func figures() lab.Figures {
 	}}
 }
 
-// messageNames and operationNames are what a person calls the messages and what is done to them. A
-// brought message is called by its name.
+// messageNames and operationNames say messages and operations in words. A brought message has its
+// own name.
 var (
 	messageNames = map[string]string{
 		"benchmark": "a seed message",
@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// spoken is a case as a person says it: "an order, decoded", or "an order, packed json".
+// spoken returns a case in words: "an order, decoded", or "an order, packed json".
 func spoken(caseName string) string {
 	keys := record.KeysOf(caseName)
 	name := keys.Get("msg")

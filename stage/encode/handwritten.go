@@ -16,9 +16,9 @@ import (
 	"postage/stage/encode/internal/plain"
 )
 
-// handwritten decodes orders by hand, with every check that protobuf makes, into the structs that
-// protoc-gen-go makes: fresh ones whose parts share one copy of the input. What a decoder takes
-// beyond it is the decoder's own.
+// handwritten decodes orders by hand into fresh structs of protoc-gen-go's, with every check that
+// protobuf makes. Their texts share one copy of the input. A decoder that takes longer spends the
+// difference on itself.
 func handwritten(form bind.Form[plain.Order, pb.Order]) contender[plain.Order] {
 	return &codec[plain.Order, pb.Order]{
 		name:     "floor=handwritten/owned=yes/structs=protobuf",
@@ -116,8 +116,8 @@ func orderDecode(m *pb.Order, b []byte) error {
 	return nil
 }
 
-// fieldOf splits off a field: a number n, or the data of a text, bytes or message. The tag of what
-// is malformed is 0.
+// fieldOf splits off a field: a number n, or the data of a text, bytes or message. A malformed field
+// has tag 0.
 func fieldOf(b []byte) (tag, n uint64, data, rest []byte, err error) {
 	if len(b) >= 2 && b[0] >= 1<<3 && b[0] < 0x80 {
 		switch tag = uint64(b[0]); {

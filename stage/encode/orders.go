@@ -13,7 +13,7 @@ func Orders() Traffic {
 	return Traffic{One: "an order", Many: "orders", Codecs: families, Usual: "codec=json", Best: "codec=pbfast", Open: openOrders}
 }
 
-// An orderMail is of orders.
+// An orderMail carries orders.
 type orderMail struct {
 	*mail[plain.Order]
 	receipt carrier[plain.Tiny]
@@ -32,7 +32,7 @@ func openOrders(codec, column string, seed uint64) (Messages, error) {
 	return &orderMail{m, receipt}, err
 }
 
-// orderRow has what a service looks up an order by.
+// orderRow sets a row: the fields by which a service looks up an order, and the order.
 func orderRow(_ int, v any, data []byte, row []any) error {
 	switch v := v.(type) {
 	case *plain.Order:

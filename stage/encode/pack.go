@@ -21,8 +21,8 @@ const opPack op = "pack"
 
 const packBaseline = "pack=none"
 
-// packed are the codecs that have a case: a binary format and text, because compressing costs the
-// same whichever library made the bytes. For a brought message, the user's current codec is added.
+// packed are the codecs that have a case: one binary and one text format. Compressing costs the same
+// whichever library made the bytes. A brought message also has the user's current codec.
 var packed = []string{baseline, "codec=json"}
 
 // A packer compresses and decompresses into dst, which it grows if necessary. It keeps what it
@@ -72,7 +72,7 @@ type packing[M, V any] struct {
 	how         compression
 	dictionary  []byte
 	packer      packer
-	wire, plain []byte // what packing and unpacking produced
+	wire, plain []byte // the last packed message, and the last unpacked one
 	wireBytes   float64
 }
 
@@ -96,8 +96,8 @@ func newPacking[M, V any](c *codec[M, V], msg *message[M], how compression, seed
 	return p, nil
 }
 
-// halves divides the corpus into one part to measure, whose length is a power of two, and one to
-// train dictionaries on.
+// halves divides the corpus into one part to measure, a power of two of messages, and one to train
+// dictionaries on.
 func (msg *message[M]) halves(seed uint64) (measured, training []M) {
 	if msg.samples == nil {
 		corpus := msg.corpus(seed)
@@ -121,7 +121,7 @@ const (
 )
 
 // train makes a zstd dictionary from the training half: some messages as they are, and entropy
-// tables from compressing the others. Messages that are also measured are left out.
+// tables from compressing the others. It leaves out messages that are also measured.
 //
 // Note: package dict of the same module selects pieces instead. Its dictionaries differ from one
 // process to the next, and with them orders as JSON are 15% larger.

@@ -20,7 +20,7 @@ func TestPbfastAllocations(t *testing.T) {
 	allocations(t, "benchmark", bind.Benchmark().Protobuf, drawBenchmark(nil), (*pb.Benchmark).MarshalAppend, (*pb.Benchmark).Unmarshal, 7)
 	order := drawOrder(rand.New(rand.NewPCG(1, 0)))
 	order.BillTo, order.Coupon, order.Customer.Phone = &plain.Address{City: "Bern"}, new("ten"), new("117")
-	allocations(t, "order", bind.Order().Protobuf, order, (*pb.Order).MarshalAppend, (*pb.Order).Unmarshal, 8)
+	allocations(t, "order", bind.Order().Protobuf, order, (*pb.Order).MarshalAppend, (*pb.Order).Unmarshal, 10)
 
 	m := drawBenchmark(nil)
 	data, err := bind.Benchmark().Protobuf.From(&m).MarshalAppend(nil)

@@ -103,7 +103,7 @@ func (in *instance[M, V]) proveDecode(ctx context.Context) error {
 			return err
 		}
 		original := &in.run.originals[i]
-		if in.op != opReuse { // which decodes over the last value
+		if in.op != opReuse { // reuse decodes over the last value
 			in.run.last = nil
 		}
 		before := in.run.sum

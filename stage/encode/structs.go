@@ -68,7 +68,7 @@ func structContenders[T any](msg *message[T]) []contender[T] {
 	return list
 }
 
-// msgPackTags is vmihailenco's msgpack. Fields without a tag of its own have their names in JSON.
+// msgPackTags is vmihailenco's msgpack. A field without a msgpack tag has its JSON name.
 func msgPackTags[T any](form bind.Form[T, T]) contender[T] {
 	return ofStructs(form, codec[T, T]{
 		name:     "codec=msgpack",
@@ -95,7 +95,7 @@ func msgPackTags[T any](form bind.Form[T, T]) contender[T] {
 	})
 }
 
-// A methodPair is a type's own methods to encode and decode itself.
+// A methodPair is two methods by which a type encodes and decodes itself.
 type methodPair struct {
 	name string // name of the method that encodes
 	has  func(v any) bool
@@ -171,9 +171,9 @@ func placeOf(place string, data []byte, err error) string {
 	return fmt.Sprintf("%s:%d", place[:at], line+bytes.Count(data[:min(int(wrong.Offset), len(data))], []byte("\n")))
 }
 
-// diffOf names the first value in which two structs differ, "" if they do not differ. Empty and nil
-// slices and maps are equal, and so are two NaNs; 0 and -0 are not. A type with an Equal method is
-// compared by that.
+// diffOf names the first value in which two structs differ, "" if none does. Empty and nil slices
+// and maps are equal, and so are two NaNs, but not 0 and -0. If a type has an Equal method, it
+// decides.
 func diffOf[T any](got, want *T) string {
 	report := &firstDifference{}
 	cmp.Equal(got, want, structOptions, cmp.Reporter(report))
@@ -183,7 +183,8 @@ func diffOf[T any](got, want *T) string {
 	return reflect.TypeFor[T]().Name() + report.text
 }
 
-// differences is diffOf of plain structs, most of which do not differ.
+// differences returns diffOf for plain structs. It asks generated code first, because most do not
+// differ.
 func differences[M any](form bind.Form[M, M]) func(got, want *M) string {
 	return func(got, want *M) string {
 		if same, _ := form.Same(got, want); same == 1 {
@@ -233,7 +234,7 @@ func (r *firstDifference) Report(result cmp.Result) {
 	r.text = fmt.Sprintf("%s: got %s, want %s", at.String(), got, want)
 }
 
-// briefly formats a value in few words.
+// briefly formats a value in at most 40 bytes.
 func briefly(v reflect.Value) string {
 	if !v.IsValid() {
 		return "nothing"

@@ -12,8 +12,8 @@ import (
 	"postage/stage/encode/internal/polymsg"
 )
 
-// validateCase is the published page's third operation: to decode, and to compare every field. Its
-// rows are the page's codecs, and these as the page itself uses them.
+// validateCase returns the published page's third operation: decode, and compare every field. It has
+// the page's codecs twice: used well, and used as on the page.
 func validateCase(page message[plain.Benchmark]) lab.Case {
 	k, forms := kitOfBenchmark(), bind.Benchmark()
 	k.describe(&page)
@@ -34,7 +34,7 @@ func validateCase(page message[plain.Benchmark]) lab.Case {
 	}, opValidate)
 }
 
-// samePage returns 1 if the fields are those of m, else 0.
+// samePage returns 1 if the fields equal m's, else 0.
 func samePage[P any](m *plain.Benchmark, text string, data []byte, table map[string]float64, enumText string, enum int32, parts []P, dataOf func(P) []byte) uint64 {
 	same := text == m.Message && bytes.Equal(data, m.Embedded.EmbeddedData) && maps.Equal(table, m.EmbeddedMap.BuiltMap) &&
 		enumText == m.EnumMessage.Message && enum == int32(m.EnumMessage.Embedded) && len(parts) == len(m.Repeated)

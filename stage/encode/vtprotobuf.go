@@ -4,8 +4,7 @@ import "postage/stage/encode/internal/bind"
 
 type vtMessage[V any] interface {
 	protoMessage[V]
-	SizeVT() int
-	MarshalToSizedBufferVT([]byte) (int, error)
+	vtSized[V]
 	UnmarshalVT([]byte) error
 	UnmarshalVTUnsafe([]byte) error
 }
@@ -37,7 +36,7 @@ func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) con
 	return c
 }
 
-// vtSized are the methods with which vtprotobuf encodes.
+// vtSized has the methods by which vtprotobuf encodes.
 type vtSized[V any] interface {
 	*V
 	SizeVT() int

@@ -81,7 +81,7 @@ func LoadDescriptors(path string) (*Schema, error) {
 	for _, file := range set.File {
 		byName[file.GetName()] = file
 	}
-	there := func(name string) bool {
+	exists := func(name string) bool {
 		if byName[name] == nil {
 			if known, err := protoregistry.GlobalFiles.FindFileByPath(name); err == nil && strings.HasPrefix(name, "google/protobuf/") {
 				byName[name] = protodesc.ToFileDescriptorProto(known)
@@ -91,7 +91,7 @@ func LoadDescriptors(path string) (*Schema, error) {
 		return byName[name] != nil
 	}
 	for i := 0; i < len(set.File); i++ { // which grows
-		strip(set.File[i], &s.Missing, there)
+		strip(set.File[i], &s.Missing, exists)
 	}
 	files, err := protodesc.NewFiles(set)
 	if err != nil {

@@ -12,21 +12,21 @@ import (
 	"strings"
 )
 
-// A Part is a place of JSON documents, all of which is brought in place of the documents: keys with
-// dots between them, * for every member. The elements of a list, at its end or on the way, are
-// values each. "" is the whole.
+// A Part is a path into JSON documents: keys with dots between them, * for every member. The values
+// at that path are brought instead of the documents. Each element of a list, at the end of the path
+// or on the way, is a value of its own. "" is the whole document.
 type Part string
 
-// in calls f for each value that a JSON value has at the place, with its offset.
-func (p Part) in(raw []byte, f func(offset int, raw []byte) error) error {
+// each calls f for each value at the path within a JSON value, with the value's offset.
+func (p Part) each(raw []byte, f func(offset int, raw []byte) error) error {
 	if p == "" {
 		return f(0, raw)
 	}
 	path := strings.FieldsFunc(strings.ReplaceAll(string(p), "[]", ""), func(r rune) bool { return r == '.' })
-	return take(raw, path, f)
+	return eachAt(raw, path, f)
 }
 
-func take(raw []byte, path []string, f func(offset int, raw []byte) error) error {
+func eachAt(raw []byte, path []string, f func(offset int, raw []byte) error) error {
 	isList := raw[0] == '['
 	if len(path) == 0 && !isList {
 		return f(0, raw)
@@ -39,31 +39,31 @@ func take(raw []byte, path []string, f func(offset int, raw []byte) error) error
 		return err
 	}
 	for decoder.More() {
-		rest, there := path, isList
+		rest, found := path, isList
 		if !isList {
 			key, err := decoder.Token()
 			if err != nil {
 				return err
 			}
-			rest, there = after(path, key.(string))
+			rest, found = cutKey(path, key.(string))
 		}
 		var value json.RawMessage
 		if err := decoder.Decode(&value); err != nil {
 			return err
 		}
 		at := int(decoder.InputOffset()) - len(value)
-		if !there {
+		if !found {
 			continue
 		}
-		if err := take(value, rest, func(offset int, raw []byte) error { return f(at+offset, raw) }); err != nil {
+		if err := eachAt(value, rest, func(offset int, raw []byte) error { return f(at+offset, raw) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// after is what is left of a path behind a key, which may have dots itself.
-func after(path []string, key string) (rest []string, there bool) {
+// cutKey removes a key from the beginning of a path. The key may have dots itself.
+func cutKey(path []string, key string) (rest []string, found bool) {
 	if path[0] == "*" {
 		return path[1:], true
 	}
@@ -75,8 +75,8 @@ func after(path []string, key string) (rest []string, there bool) {
 	return nil, false
 }
 
-// eachJSON calls f for each value of a file: of what comes one after the other, and of the elements
-// of lists there; or for what these have at a place. Of the file, one value is in memory at a time.
+// eachJSON calls f for each JSON value of a file, or for each element if the value is a list. With a
+// part, it calls f for the values at that path. It holds one value in memory at a time.
 func eachJSON(path string, part Part, f func(line int, raw []byte) error) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -93,11 +93,11 @@ func eachJSON(path string, part Part, f func(line int, raw []byte) error) error 
 		var syntax *json.SyntaxError
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return fmt.Errorf("%s:%d: the file ends within a value: is it cut off?", path, lines.at(lines.read))
+			return fmt.Errorf("%s:%d: the file ends within a value: is it cut off?", path, lines.lineAt(lines.read))
 		case errors.As(err, &syntax):
-			return fmt.Errorf("%s:%d: %w", path, lines.at(syntax.Offset), err)
+			return fmt.Errorf("%s:%d: %w", path, lines.lineAt(syntax.Offset), err)
 		}
-		return fmt.Errorf("%s:%d: %w", path, lines.at(decoder.InputOffset()), err)
+		return fmt.Errorf("%s:%d: %w", path, lines.lineAt(decoder.InputOffset()), err)
 	}
 	for inList := false; ; {
 		if more := decoder.More(); inList && !more || !inList && next(decoder) == '[' {
@@ -114,27 +114,27 @@ func eachJSON(path string, part Part, f func(line int, raw []byte) error) error 
 		case err != nil:
 			return wrong(err)
 		}
-		first := lines.at(decoder.InputOffset() - int64(len(raw)))
-		err := part.in(raw, func(offset int, value []byte) error { return f(first+lineOf(raw, int64(offset))-1, value) })
+		first := lines.lineAt(decoder.InputOffset() - int64(len(raw)))
+		err := part.each(raw, func(offset int, value []byte) error { return f(first+lineOf(raw, int64(offset))-1, value) })
 		if err != nil {
 			return err
 		}
 	}
 }
 
-// next is the byte that a decoder has seen to come, 0 for none.
+// next returns the decoder's next byte, 0 at the end.
 func next(decoder *json.Decoder) byte {
 	var b [1]byte
 	_, _ = decoder.Buffered().Read(b[:])
 	return b[0]
 }
 
-// A lineReader knows the lines of what was read.
+// A lineReader finds the lines of offsets in what was read.
 type lineReader struct {
 	in     io.Reader
 	read   int64
-	line   int     // of what was last asked for, from 1
-	breaks []int64 // where lines end after that
+	line   int     // what lineAt last returned, from 1
+	breaks []int64 // offsets of later line ends
 }
 
 func (l *lineReader) Read(p []byte) (int, error) {
@@ -148,8 +148,8 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// at is the line of an offset that is not before the last one.
-func (l *lineReader) at(offset int64) int {
+// lineAt returns the line of an offset. Offsets must not decrease from call to call.
+func (l *lineReader) lineAt(offset int64) int {
 	n, _ := slices.BinarySearch(l.breaks, offset)
 	l.line, l.breaks = l.line+n, l.breaks[n:]
 	return l.line

@@ -122,7 +122,7 @@ func TestLargeSamplesInBoundedMemory(t *testing.T) {
 			}
 			places := ""
 			for _, kept := range s.kept {
-				places += fmt.Sprint(kept.at, " ")
+				places += fmt.Sprint(kept.index, " ")
 			}
 			digests = append(digests, places)
 		}

@@ -9,16 +9,15 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// drawn is how many samples are drawn if none are given.
-const drawn = 64
+// drawnSamples is how many samples DrawSamples draws.
+const drawnSamples = 64
 
-// DrawSamples draws samples of a message from a seed, of the usual sizes: some hundred bytes to
-// some kilobytes if the message allows it. They show what the schema costs, not what real values
-// cost.
+// DrawSamples draws samples of a message from a seed: some hundred bytes to some kilobytes each, if
+// the message allows it. They show what the schema costs, not what real values cost.
 func DrawSamples(seed uint64, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
 	s := &Samples{drawn: true, Warning: "the samples were drawn from the schema: real ones may cost something else"}
 	d := &drawer{rnd: rand.New(rand.NewPCG(seed, 0))}
-	for range drawn {
+	for range drawnSamples {
 		d.left = 20 + d.rnd.IntN(180)
 		if err := s.add("a drawn sample", d.message(original, 0), n.Message); err != nil {
 			return nil, err
@@ -36,15 +35,15 @@ type drawer struct {
 func (d *drawer) message(md protoreflect.MessageDescriptor, depth int) *dynamicpb.Message {
 	m := dynamicpb.NewMessage(md)
 	fields := md.Fields()
-	// The order is drawn too, so that the values left do not all go to the first fields.
+	// In a drawn order, so that the first fields do not use up the values left.
 	for _, i := range d.rnd.Perm(fields.Len()) {
 		fd := fields.Get(i)
-		of := fd.ContainingOneof()
+		oneof := fd.ContainingOneof()
 		switch {
-		case of != nil && m.WhichOneof(of) != nil:
+		case oneof != nil && m.WhichOneof(oneof) != nil:
 			continue
 		case fd.Cardinality() == protoreflect.Required:
-		case d.left <= 0, fd.Message() != nil && !fd.IsMap() && depth >= 6, of == nil && d.rnd.IntN(10) < 2:
+		case d.left <= 0, fd.Message() != nil && !fd.IsMap() && depth >= 6, oneof == nil && d.rnd.IntN(10) < 2:
 			continue
 		}
 		switch {

@@ -15,17 +15,17 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// members says whether an object may have a member, and which members the objects in that one may
-// have. Where it is nil, any.
+// members reports whether an object may have a member, and returns the members of the objects within
+// that one. If it is nil, an object may have any member.
 type members func(key string) (within members, known bool)
 
-// walkJSON visits the tokens of a valid JSON value but the closing ones, each with the path of what
-// it belongs to and the offset where it ends.
+// walkJSON visits the tokens of a valid JSON value, except closing ones. visit gets the path of the
+// value that a token belongs to, and the offset where the token ends.
 func walkJSON(raw []byte, top members, visit func(path string, end int64, known bool)) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
-	var value func(path string, of members)
-	value = func(path string, of members) {
+	var value func(path string, allowed members)
+	value = func(path string, allowed members) {
 		token, err := decoder.Token()
 		if err != nil {
 			return
@@ -37,7 +37,7 @@ func walkJSON(raw []byte, top members, visit func(path string, end int64, known 
 		}
 		for i := 0; decoder.More(); i++ {
 			if delim == '[' {
-				value(fmt.Sprintf("%s[%d]", path, i), of)
+				value(fmt.Sprintf("%s[%d]", path, i), allowed)
 				continue
 			}
 			token, err := decoder.Token()
@@ -46,8 +46,8 @@ func walkJSON(raw []byte, top members, visit func(path string, end int64, known 
 			}
 			key, _ := token.(string)
 			at, within, known := strings.TrimPrefix(path+"."+key, "."), members(nil), true
-			if of != nil {
-				within, known = of(key)
+			if allowed != nil {
+				within, known = allowed(key)
 			}
 			visit(at, decoder.InputOffset(), known)
 			value(at, within)
@@ -57,8 +57,8 @@ func walkJSON(raw []byte, top members, visit func(path string, end int64, known 
 	value("", top)
 }
 
-// unknownJSON are the paths of the members that a value has and should not, with the offset where
-// the first one's name ends.
+// unknownJSON returns the paths of members that a value should not have, and the offset where the
+// first one's name ends.
 func unknownJSON(raw []byte, top members) (paths []string, offset int64) {
 	walkJSON(raw, top, func(path string, end int64, known bool) {
 		if known {
@@ -72,8 +72,8 @@ func unknownJSON(raw []byte, top members) (paths []string, offset int64) {
 	return paths, offset
 }
 
-// messageMembers are those of a protobuf message in JSON. The well-known types have forms of their
-// own.
+// messageMembers returns a protobuf message's members in JSON, nil for a well-known type, which has
+// a form of its own.
 func messageMembers(md protoreflect.MessageDescriptor) members {
 	file := md.ParentFile()
 	if file.Package() == "google.protobuf" && file.Path() != "google/protobuf/descriptor.proto" {
@@ -96,9 +96,9 @@ func messageMembers(md protoreflect.MessageDescriptor) members {
 	}
 }
 
-// goMembers are those that encoding/json decodes into a Go type.
+// goMembers returns the members that encoding/json decodes into a Go type.
 func goMembers(t types.Type) members {
-	for range 32 { // a slice may be one of itself
+	for range 32 { // a slice type may contain itself
 		methods := types.NewMethodSet(types.NewPointer(t))
 		if methods.Lookup(nil, "UnmarshalJSON") != nil || methods.Lookup(nil, "UnmarshalText") != nil {
 			return nil
@@ -128,7 +128,7 @@ func goMembers(t types.Type) members {
 	return nil
 }
 
-// goField is the type of a struct's field by its name in JSON, which may be of an embedded struct.
+// goField finds a field by its name in JSON, also in embedded structs, and returns its type.
 func goField(st *types.Struct, is func(name string) bool) types.Type {
 	seen := map[*types.Struct]bool{}
 	for level := []*types.Struct{st}; len(level) > 0; {
@@ -141,11 +141,11 @@ func goField(st *types.Struct, is func(name string) bool) types.Type {
 			for i := range st.NumFields() {
 				field, tag := st.Field(i), reflect.StructTag(st.Tag(i)).Get("json")
 				name, _, _ := strings.Cut(tag, ",")
-				of := field.Type()
-				if p, ok := of.Underlying().(*types.Pointer); ok {
-					of = p.Elem()
+				held := field.Type()
+				if p, ok := held.Underlying().(*types.Pointer); ok {
+					held = p.Elem()
 				}
-				embedded, isStruct := of.Underlying().(*types.Struct)
+				embedded, isStruct := held.Underlying().(*types.Struct)
 				switch {
 				case tag == "-":
 				case field.Embedded() && isStruct && name == "":
@@ -160,11 +160,11 @@ func goField(st *types.Struct, is func(name string) bool) types.Type {
 	return nil
 }
 
-// protobufPlace is how protobuf's errors say where they are.
+// protobufPlace matches the place in protobuf's errors.
 var protobufPlace = regexp.MustCompile(`^proto:\s*(?:syntax error )?\(line (\d+):(\d+)\):\s*`)
 
-// misfit is an error for a sample that is not one of a message. It says the place in the file, of
-// which raw begins at a line, and for JSON the field.
+// misfit returns an error for a sample that does not fit its message. It names the place in the
+// file, where raw begins at a line, and for JSON the field.
 func misfit(path string, line int, raw []byte, name protoreflect.FullName, err error) error {
 	text := plainSpaces(err)
 	m := protobufPlace.FindStringSubmatch(text)
@@ -180,12 +180,12 @@ func misfit(path string, line int, raw []byte, name protoreflect.FullName, err e
 	return fmt.Errorf("%s:%d:%d: the sample does not fit %s: %s", path, line+row-1, column, name, text)
 }
 
-// plainSpaces is the text of an error of protobuf's, which varies on purpose.
+// plainSpaces returns the text of protobuf's error, whose spaces vary on purpose.
 func plainSpaces(err error) string {
 	return strings.TrimSpace(strings.ReplaceAll(err.Error(), "\u00a0", " "))
 }
 
-// offsetOf is where a line and a column in characters, both from 1, are in a text.
+// offsetOf returns the offset of a line and a column in characters, both from 1.
 func offsetOf(text []byte, line, column int) int64 {
 	offset := 0
 	for ; line > 1; line-- {
@@ -198,7 +198,7 @@ func offsetOf(text []byte, line, column int) int64 {
 	return int64(offset)
 }
 
-// pathAt is the path of what is at an offset of a JSON value, "" for the value itself.
+// pathAt returns the path at an offset of a JSON value, "" for the value itself.
 func pathAt(raw []byte, offset int64) (at string) {
 	found := false
 	walkJSON(raw, nil, func(path string, end int64, _ bool) {
@@ -209,12 +209,12 @@ func pathAt(raw []byte, offset int64) (at string) {
 	return at
 }
 
-// refuseExtension is the error for a sample that has an extension's value.
+// refuseExtension returns the error for a sample with an extension.
 func refuseExtension(where, path string, name protoreflect.FullName) error {
 	return fmt.Errorf("%s: %s is an extension, which cannot be brought: leave it out of the sample, or make it a field of %s", where, path, name)
 }
 
-// eachUnknown visits the fields that a message, or one within it, has and its descriptor has not.
+// eachUnknown visits the unknown fields of a message and of the messages within it.
 func eachUnknown(m protoreflect.Message, path string, visit func(path string, md protoreflect.MessageDescriptor, number protowire.Number)) {
 	for rest := m.GetUnknown(); len(rest) > 0; {
 		number, _, n := protowire.ConsumeField(rest)

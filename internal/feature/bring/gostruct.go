@@ -101,16 +101,16 @@ func (st *GoStruct) ReadJSON(paths []string, part Part) (*Samples, error) {
 	return s.done(paths, part)
 }
 
-// BuildStruct makes the program for a Go struct. The program is a module of its own, in a workspace
-// with this program's source and the struct's modules. Versions are chosen for all of them
-// together, and none of their files is changed.
+// BuildStruct builds the program for a Go struct. The program is a module of its own, in a Go
+// workspace with this program's source and the struct's modules. The go command chooses versions for
+// all of them at once, and changes none of their files.
 func (w *Workspace) BuildStruct(ctx context.Context, bringer lab.Bringer, st *GoStruct) (*Built, error) {
 	begin := time.Now()
 	folder := filepath.Join(w.folder, "main")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
-	code, err := bringer(ctx, lab.Brought{Package: st.Package, Type: st.Name, Tree: w.tree, Folder: folder, Config: w.config()})
+	code, err := bringer(ctx, lab.Brought{Package: st.Package, Type: st.Name, Tree: w.tree, Folder: folder, Config: w.configFile()})
 	if err != nil {
 		return nil, fmt.Errorf("generate code: %w", err)
 	}

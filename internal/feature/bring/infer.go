@@ -20,9 +20,9 @@ func IsJSON(path string) bool {
 }
 
 // Infer makes a schema from JSON samples alone. Every field is optional. Numbers are int64 if all
-// of them are whole (uint64 if some need it), else double. An object is a message or, if its keys
-// are data and its values of one kind, a map from strings. What no schema expresses is kept as JSON
-// text: a place with values of more than one type, and a list with null among its elements.
+// of them are whole (uint64 if some need it), else double. An object is a map from strings if its
+// keys are data and its values have one kind, else a message. Infer keeps as JSON text what no
+// schema expresses: values of several types at one place, and a list with null in it.
 func Infer(path string, part Part) (*Schema, error) {
 	in := &inferrer{file: path}
 	root := new(seen)
@@ -45,7 +45,7 @@ func Infer(path string, part Part) (*Schema, error) {
 	return shaped(root, filepath.Base(path), name)
 }
 
-// kindOf is what a JSON value is, in words.
+// kindOf names a JSON value's kind in words.
 func kindOf(raw []byte) string {
 	switch raw[0] {
 	case '{':
@@ -62,15 +62,15 @@ func kindOf(raw []byte) string {
 	return "a number"
 }
 
-// seen is what is known about the values at one place of the samples.
+// seen describes the values at one place of the samples.
 type seen struct {
-	kinds   []kindSeen // in the order in which they came, without null
+	kinds   []kindSeen // in order of appearance, without null
 	null    int        // the line of the first null, 0 if there was none
-	element *seen      // of the lists
+	element *seen      // elements of the lists
 	fields  map[string]*seen
-	order   []string
-	objects int // how many there were
-	keys    int // how many keys they have in all
+	order   []string // of the fields' appearance
+	objects int      // number of objects
+	keys    int      // number of their keys
 
 	negative, large, fraction bool // numbers under zero, over int64, not whole
 }
@@ -80,8 +80,9 @@ type kindSeen struct {
 	line int
 }
 
-// of notes a kind at the line of its first value. To find that takes counting lines.
-func (s *seen) of(kind string, line func() int) {
+// note records a kind and the line of its first value. It calls line, which is slow, for a new kind
+// only.
+func (s *seen) note(kind string, line func() int) {
 	for _, k := range s.kinds {
 		if k.kind == kind {
 			return
@@ -92,10 +93,10 @@ func (s *seen) of(kind string, line func() int) {
 
 func (s *seen) is(kind string) bool { return len(s.kinds) == 1 && s.kinds[0].kind == kind }
 
-// merge adds what was seen at another place.
+// merge adds the values of another place.
 func (s *seen) merge(o *seen) {
 	for _, k := range o.kinds {
-		s.of(k.kind, func() int { return k.line })
+		s.note(k.kind, func() int { return k.line })
 	}
 	if s.null == 0 {
 		s.null = o.null
@@ -134,10 +135,10 @@ type inferrer struct {
 
 func (in *inferrer) line() int { return in.first + lineOf(in.raw, in.decoder.InputOffset()) - 1 }
 
-// deepest is how many objects and lists may be within one another.
+// deepest is how deep objects and lists may nest.
 const deepest = 200
 
-// value reads a value of a sample that is valid JSON.
+// value reads the next value of the sample.
 func (in *inferrer) value(at *seen, path string) error {
 	token, err := in.decoder.Token()
 	if err != nil {
@@ -150,13 +151,13 @@ func (in *inferrer) value(at *seen, path string) error {
 		}
 		return nil
 	case bool:
-		at.of("a boolean", in.line)
+		at.note("a boolean", in.line)
 		return nil
 	case string:
-		at.of("a string", in.line)
+		at.note("a string", in.line)
 		return nil
 	case json.Number:
-		at.of("a number", in.line)
+		at.note("a number", in.line)
 		at.number(token.String())
 		return nil
 	}
@@ -164,7 +165,7 @@ func (in *inferrer) value(at *seen, path string) error {
 		return fmt.Errorf("%s:%d: objects and lists are more than %d deep", in.file, in.line(), deepest)
 	}
 	if token == json.Delim('[') {
-		at.of("a list", in.line)
+		at.note("a list", in.line)
 		if at.element == nil {
 			at.element = new(seen)
 		}
@@ -174,7 +175,7 @@ func (in *inferrer) value(at *seen, path string) error {
 			}
 		}
 	} else {
-		at.of("an object", in.line)
+		at.note("an object", in.line)
 		at.objects++
 		for in.decoder.More() {
 			key, err := in.decoder.Token()
@@ -191,7 +192,7 @@ func (in *inferrer) value(at *seen, path string) error {
 	return err
 }
 
-// number notes what type a number needs.
+// number records which type a number needs.
 func (s *seen) number(text string) {
 	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
 		s.negative = s.negative || text[0] == '-'
@@ -204,8 +205,8 @@ func (s *seen) number(text string) {
 
 var isIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// mapValue is what all of an object's values have, if its keys are data: if some of them are not
-// identifiers, new ones keep appearing, or there are many objects of the same fields.
+// mapValue merges an object's values if its keys are data, else it returns nil. Keys are data if
+// some are no identifiers, if new ones keep appearing, or if many hold objects of the same fields.
 func (s *seen) mapValue() *seen {
 	data := len(s.order) >= 16 && len(s.order)*s.objects > 4*s.keys
 	all, fields := new(seen), 0

@@ -24,8 +24,8 @@ type Normal struct {
 const normalPackage = "postage.brought"
 
 // Normalise rewrites a message and every type that it uses. Singular messages become optional,
-// which changes nothing on the wire. If all of them are proto2 the file stays proto2, otherwise it
-// is proto3: text is then checked for UTF-8 everywhere, and enums are open.
+// which changes nothing on the wire. If all types are proto2, so is the file. Otherwise it is
+// proto3: then decoders check all text for UTF-8, and enums are open.
 func Normalise(root protoreflect.MessageDescriptor) (*Normal, error) {
 	n := &normaliser{names: map[protoreflect.FullName]string{}, proto2: true}
 	if err := n.collect(root); err != nil {
@@ -64,7 +64,7 @@ type normaliser struct {
 	proto2   bool // everything is proto2
 }
 
-// collect adds the types that a message uses, and refuses those that some generator cannot take.
+// collect adds the types that a message uses. It refuses a type that some generator cannot take.
 func (n *normaliser) collect(md protoreflect.MessageDescriptor) error {
 	if _, seen := n.names[md.FullName()]; seen {
 		return nil
@@ -223,12 +223,12 @@ func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.D
 				return nil, err
 			}
 		}
-		if of := fd.ContainingOneof(); of != nil && !of.IsSynthetic() {
-			index, seen := oneofs[of.Name()]
+		if oneof := fd.ContainingOneof(); oneof != nil && !oneof.IsSynthetic() {
+			index, seen := oneofs[oneof.Name()]
 			if !seen {
 				index = int32(len(out.OneofDecl))
-				oneofs[of.Name()] = index
-				out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String(claim(string(of.Name())))})
+				oneofs[oneof.Name()] = index
+				out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String(claim(string(oneof.Name())))})
 			}
 			field.OneofIndex = &index
 		}
@@ -302,7 +302,7 @@ func (n *normaliser) enum(ed protoreflect.EnumDescriptor, constants map[string]b
 	seen := map[protoreflect.EnumNumber]bool{}
 	add := func(name string, number protoreflect.EnumNumber) {
 		if seen[number] {
-			return // another name of the same value
+			return // an alias
 		}
 		seen[number] = true
 		for constants[constant(name)] {

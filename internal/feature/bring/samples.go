@@ -19,27 +19,26 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Samples are a user's messages, encoded in protobuf's wire format as the rewritten message, or of
-// a Go struct, in JSON. Of more than mostSamples or mostBytes some are kept, drawn at random.
+// Samples are a user's messages: the rewritten message in protobuf's wire format, or a Go struct in
+// JSON. Beyond mostSamples or mostBytes, a random draw decides which samples are kept.
 type Samples struct {
-	Warning string // what a reader of figures must know of them
+	Warning string // what a reader of figures must know
 	kept    []sample
-	count   int    // how many there were
-	bytes   int    // of those kept
-	json    *shape // that the schema was made of
-	drawn   bool   // none were given
-	placed  bool   // samples of a Go struct, which are kept with their places
+	count   int    // samples read
+	bytes   int    // size of the kept samples
+	json    *shape // the schema's, if Infer made it
+	drawn   bool   // DrawSamples made them
+	placed  bool   // they are a Go struct's, and File writes their places
 
-	dropped        int    // fields that the message does not have
-	lacking        int    // samples that had such fields
-	first, unknown string // where the first of these samples is, and the first such field's path in it
+	dropped        int    // unknown fields
+	lacking        int    // samples with unknown fields
+	first, unknown string // place of the first such sample, and path of its first unknown field
 }
 
-// A sample is one that is kept.
 type sample struct {
 	data  []byte
-	place string // of a Go struct's
-	at    int
+	place string // "file:line", for a Go struct
+	index int    // among all samples read
 }
 
 const (
@@ -56,12 +55,13 @@ func (s *Samples) keep(place string, data []byte) {
 	}
 }
 
-// thin leaves as many samples as are kept: the first of an order that is drawn for all of them.
+// thin drops samples beyond the limits. Each sample's index decides its rank in a random order, so
+// the result does not depend on when thin is called.
 func (s *Samples) thin() {
 	if len(s.kept) <= mostSamples && s.bytes <= mostBytes {
 		return
 	}
-	drawn := func(a sample) uint64 { return rand.NewPCG(uint64(a.at), 0).Uint64() }
+	drawn := func(a sample) uint64 { return rand.NewPCG(uint64(a.index), 0).Uint64() }
 	slices.SortFunc(s.kept, func(a, b sample) int { return cmp.Compare(drawn(a), drawn(b)) })
 	fit := 0
 	for s.bytes = 0; fit < min(len(s.kept), mostSamples) && (fit == 0 || s.bytes+len(s.kept[fit].data) <= mostBytes); fit++ {
@@ -69,10 +69,10 @@ func (s *Samples) thin() {
 	}
 	clear(s.kept[fit:])
 	s.kept = s.kept[:fit]
-	slices.SortFunc(s.kept, func(a, b sample) int { return a.at - b.at })
+	slices.SortFunc(s.kept, func(a, b sample) int { return a.index - b.index })
 }
 
-// done ends the reading of files.
+// done finishes reading, and returns an error if there are no samples.
 func (s *Samples) done(paths []string, part Part) (*Samples, error) {
 	s.thin()
 	switch in := strings.Join(paths, ", "); {
@@ -96,7 +96,7 @@ func (schema *Schema) ReadSamples(paths []string, part Part, original protorefle
 		case IsJSON(path):
 			err = s.readJSON(path, part, original, n.Message)
 		case part != "":
-			err = fmt.Errorf("%s: only of JSON can a part be taken", path)
+			err = fmt.Errorf("%s: only a JSON file has parts", path)
 		default:
 			err = s.read(path, original, n.Message)
 		}
@@ -150,7 +150,7 @@ func (s *Samples) read(path string, original, normal protoreflect.MessageDescrip
 	}
 }
 
-// extensionName is how protobuf's errors end that do not know an extension in its text format.
+// extensionName matches the end of protobuf's error about an unknown extension in text.
 var extensionName = regexp.MustCompile(`\[[\w.]+\]$`)
 
 func (s *Samples) drop(where string, unknown []string) {
@@ -228,8 +228,8 @@ func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.Me
 	return nil
 }
 
-// File returns the content of the file that is kept beside the program: each sample after its
-// length, protobuf's usual delimiter, and of a Go struct after its place too.
+// File returns the content of the program's samples file. Each sample follows its length, as is
+// usual for protobuf. A Go struct's place comes before that, with a length of its own.
 func (s *Samples) File() []byte {
 	var file []byte
 	for _, kept := range s.kept {
@@ -241,7 +241,7 @@ func (s *Samples) File() []byte {
 	return file
 }
 
-// largest is the size of the largest sample, in bytes.
+// largest returns the size of the largest sample, in bytes.
 func (s *Samples) largest() (n int) {
 	for _, kept := range s.kept {
 		n = max(n, len(kept.data))
@@ -278,7 +278,7 @@ func (s *Samples) String() string {
 	return text
 }
 
-// size formats a number of bytes for people.
+// size formats a number of bytes.
 func size(n int) string {
 	switch {
 	case n >= 10<<20:

@@ -20,16 +20,16 @@ import (
 // A Schema is a set of .proto files that have been read and linked.
 type Schema struct {
 	files []protoreflect.FileDescriptor
-	// Missing are the imports that were not found. Nothing that is kept needs them.
+	// Missing are the imports that Load did not find and that no message needs.
 	Missing []string
-	// Notes say what was made of JSON that no schema expresses.
+	// Notes say what Infer did with JSON that no schema expresses.
 	Notes   []string
-	json    *shape // of the JSON that it was made of
-	warning string // what a reader of figures must know of that
+	json    *shape // the shape of the JSON that Infer read
+	warning string // what a reader of figures must know about that JSON
 }
 
-// Load reads .proto files and what they import, from the given folders or from the files' own. It
-// does not need protoc.
+// Load reads .proto files and their imports, from the given folders or the files' own. It needs no
+// protoc.
 func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
 	l := &loader{folders: folders}
 	var names []string
@@ -62,8 +62,8 @@ func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
 	return s, nil
 }
 
-// within returns a file's name relative to the folder in which it is found, one of those given or
-// its own, and that folder.
+// within returns a file's name relative to one of the given folders, or else relative to its own
+// folder, which it then returns too.
 func within(path string, folders []string) (name, folder string, err error) {
 	for _, folder := range folders {
 		if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
@@ -98,8 +98,8 @@ func (l *loader) open(name string) (*os.File, error) {
 	return nil, fs.ErrNotExist
 }
 
-// there reports whether an import can be found.
-func (l *loader) there(name string) bool {
+// exists reports whether an import can be found.
+func (l *loader) exists(name string) bool {
 	if f, err := l.open(name); err == nil {
 		f.Close()
 		return true
@@ -125,16 +125,16 @@ func (l *loader) find(name string) (protocompile.SearchResult, error) {
 	if err != nil {
 		return protocompile.SearchResult{}, err
 	}
-	strip(parsed.FileDescriptorProto(), &l.missing, l.there)
+	strip(parsed.FileDescriptorProto(), &l.missing, l.exists)
 	return protocompile.SearchResult{ParseResult: parsed}, nil
 }
 
-// strip removes what does not change messages' bytes, and imports that were not found.
-func strip(file *descriptorpb.FileDescriptorProto, missing *[]string, there func(string) bool) {
+// strip removes everything that does not change messages' bytes, and imports that do not exist.
+func strip(file *descriptorpb.FileDescriptorProto, missing *[]string, exists func(string) bool) {
 	file.Service, file.Extension = nil, nil
 	kept, public := file.Dependency[:0], []int32(nil)
 	for i, name := range file.Dependency {
-		if !there(name) {
+		if !exists(name) {
 			if !slices.Contains(*missing, name) {
 				*missing = append(*missing, name)
 			}
@@ -159,7 +159,7 @@ func strip(file *descriptorpb.FileDescriptorProto, missing *[]string, there func
 
 func stripMessage(message *descriptorpb.DescriptorProto) {
 	message.Extension = nil
-	for _, numbers := range message.ExtensionRange { // samples are refused that have such a field
+	for _, numbers := range message.ExtensionRange { // to refuse samples with such a field
 		numbers.Options = nil
 	}
 	if message.Options != nil {
@@ -192,7 +192,7 @@ func stripEnum(enum *descriptorpb.EnumDescriptorProto) {
 	}
 }
 
-// standard are protobuf's own options that change the wire format.
+// standard keeps protobuf's own options that change the wire format or names.
 func standard(options []*descriptorpb.UninterpretedOption) []*descriptorpb.UninterpretedOption {
 	return slices.DeleteFunc(options, func(o *descriptorpb.UninterpretedOption) bool {
 		switch o.Name[0].GetNamePart() {
@@ -203,8 +203,8 @@ func standard(options []*descriptorpb.UninterpretedOption) []*descriptorpb.Unint
 	})
 }
 
-// Message finds a message by its full name, or by the end of that if it is unambiguous. Without a
-// name, it finds the only message of the files that no other message uses.
+// Message finds a message by its full name, or by an unambiguous end of it. Without a name, it
+// returns the files' only top-level message.
 func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 	var all []protoreflect.MessageDescriptor
 	var within func(protoreflect.MessageDescriptors)
@@ -223,7 +223,7 @@ func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 			top = append(top, file.Messages().Get(i))
 		}
 	}
-	var found, other []string
+	var found, names []string
 	var match protoreflect.MessageDescriptor
 	for _, md := range all {
 		full := string(md.FullName())
@@ -233,9 +233,9 @@ func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 		case name != "" && strings.HasSuffix(full, "."+name):
 			match, found = md, append(found, full)
 		}
-		other = append(other, full)
+		names = append(names, full)
 	}
-	few := strings.Join(other[:min(len(other), 8)], ", ")
+	few := strings.Join(names[:min(len(names), 8)], ", ")
 	switch {
 	case len(all) == 0:
 		return nil, errors.New("there are no messages in the file: give one that has some")

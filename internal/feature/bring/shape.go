@@ -16,14 +16,14 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// A shape is the type of the values at one place of JSON samples.
+// A shape is the type of all values at one place of JSON samples.
 type shape struct {
-	kind    string // "message", "map", "list", "text" (JSON that is kept as it is), or a scalar type's name in a schema
+	kind    string // "message", "map", "list", "text" (JSON as it is), or a scalar type's name in a schema
 	fields  map[string]*shape
-	names   map[string]protoreflect.Name // of the fields in the schema
-	order   []string                     // of the fields
-	element *shape                       // of a list, and of a map's values
-	full    string                       // the name of a message in the schema, once it is declared
+	names   map[string]protoreflect.Name // the fields' names in the schema
+	order   []string                     // the fields' order
+	element *shape                       // a list's elements, or a map's values
+	full    string                       // a message's full name in the schema, once it is declared
 }
 
 var scalarTypes = map[string]descriptorpb.FieldDescriptorProto_Type{
@@ -32,29 +32,29 @@ var scalarTypes = map[string]descriptorpb.FieldDescriptorProto_Type{
 	"string": descriptorpb.FieldDescriptorProto_TYPE_STRING, "text": descriptorpb.FieldDescriptorProto_TYPE_STRING,
 }
 
-// mostMessages is how many types a schema of JSON may have: each is compiled for every codec.
+// mostMessages limits the types of a schema of JSON: every codec compiles each of them.
 const mostMessages = 200
 
-// shaper makes shapes of what was seen.
+// shaper makes shapes from the samples' values.
 type shaper struct {
-	deepest  int               // messages below are kept as JSON text
-	messages map[string]*shape // by their fields and what these are
-	texts    []string          // the places that are kept as JSON text, with the reason
-	nested   []string          // lists of lists and the like, which are in messages of one field
-	cut      int               // messages that are kept as text because they are too deep
+	deepest  int               // messages below this level become JSON text
+	messages map[string]*shape // by their fields and these fields' types
+	texts    []string          // places that become JSON text, with the reason
+	nested   []string          // places of lists in lists and the like, which get a message of one field
+	cut      int               // messages that become text because they are too deep
 }
 
-// shaped is the schema of samples of which root was seen.
+// shaped returns the schema for samples whose values root describes.
 func shaped(root *seen, file, name string) (*Schema, error) {
 	var sh *shaper
 	var top *shape
-	down := func(deepest int) (fits bool) {
+	shapeTo := func(deepest int) (fits bool) {
 		sh = &shaper{deepest: deepest, messages: map[string]*shape{}}
 		top = sh.message(root, "", 0)
 		return len(sh.messages) <= mostMessages
 	}
-	if !down(deepest) { // as deep as the number of types allows
-		down(max(1, sort.Search(deepest, func(i int) bool { return !down(i + 1) })))
+	if !shapeTo(deepest) { // then as deep as the number of types allows
+		shapeTo(max(1, sort.Search(deepest, func(i int) bool { return !shapeTo(i + 1) })))
 	}
 	described := &descriptorpb.FileDescriptorProto{Name: &file, Package: proto.String("json"), Syntax: proto.String("proto3")}
 	described.MessageType = append(described.MessageType, top.descriptor(name, ".json."+name))
@@ -64,11 +64,11 @@ func shaped(root *seen, file, name string) (*Schema, error) {
 	}
 	s := &Schema{files: []protoreflect.FileDescriptor{linked}, json: top}
 	for _, note := range []struct {
-		of   []string
-		what string
+		places []string
+		what   string
 	}{{sh.texts, "kept as JSON text"}, {sh.nested, "in a message each"}} {
-		if n := len(note.of); n > 0 {
-			places := strings.Join(note.of[:min(n, 3)], "; ")
+		if n := len(note.places); n > 0 {
+			places := strings.Join(note.places[:min(n, 3)], "; ")
 			if n > 3 {
 				places += fmt.Sprintf("; and %d more", n-3)
 			}
@@ -87,8 +87,8 @@ func (sh *shaper) text(path, why string) *shape {
 	return &shape{kind: "text"}
 }
 
-// of is the shape of a place's values.
-func (sh *shaper) of(s *seen, path string, depth int) *shape {
+// shape returns the shape of a place's values.
+func (sh *shaper) shape(s *seen, path string, depth int) *shape {
 	switch {
 	case len(s.kinds) == 0:
 		return &shape{kind: "string"} // never anything but null
@@ -126,14 +126,14 @@ func (sh *shaper) of(s *seen, path string, depth int) *shape {
 	return sh.message(s, path, depth)
 }
 
-// within is the shape of an element. One that is a list or a map itself needs a message.
+// within returns the shape of an element. It wraps a list or a map in a message.
 func (sh *shaper) within(s *seen, path string, depth int) *shape {
-	element := sh.of(s, path, depth)
+	element := sh.shape(s, path, depth)
 	if element.kind != "list" && element.kind != "map" {
 		return element
 	}
 	sh.nested = append(sh.nested, strings.TrimPrefix(path, "."))
-	return sh.one(&shape{kind: "message", order: []string{""}, fields: map[string]*shape{"": element}, names: map[string]protoreflect.Name{"": "items"}})
+	return sh.intern(&shape{kind: "message", order: []string{""}, fields: map[string]*shape{"": element}, names: map[string]protoreflect.Name{"": "items"}})
 }
 
 func (sh *shaper) message(s *seen, path string, depth int) *shape {
@@ -145,16 +145,16 @@ func (sh *shaper) message(s *seen, path string, depth int) *shape {
 			name += "x"
 		}
 		used[pascal(name)] = true
-		m.names[key], m.fields[key] = protoreflect.Name(name), sh.of(s.fields[key], path+"."+key, depth+1)
+		m.names[key], m.fields[key] = protoreflect.Name(name), sh.shape(s.fields[key], path+"."+key, depth+1)
 	}
-	return sh.one(m)
+	return sh.intern(m)
 }
 
-// one is the first message that has the same fields: those of equal fields are one type.
-func (sh *shaper) one(m *shape) *shape {
+// intern returns the first message with the same fields, so that equal messages are one type.
+func (sh *shaper) intern(m *shape) *shape {
 	var fields []string
-	for key, of := range m.fields {
-		fields = append(fields, fmt.Sprintf("%q %s %s", key, m.names[key], of.identity()))
+	for key, field := range m.fields {
+		fields = append(fields, fmt.Sprintf("%q %s %s", key, m.names[key], field.identity()))
 	}
 	slices.Sort(fields)
 	all := strings.Join(fields, "\n")
@@ -164,7 +164,7 @@ func (sh *shaper) one(m *shape) *shape {
 	return sh.messages[all]
 }
 
-// identity is the same for what has one type in a schema.
+// identity is equal for shapes that have the same type in the schema.
 func (s *shape) identity() string {
 	switch s.kind {
 	case "message":
@@ -178,11 +178,11 @@ func (s *shape) identity() string {
 // untagged are characters that a key of a Go struct's tag cannot have.
 const untagged = "\",\\`"
 
-// descriptor is a message's.
+// descriptor returns a message's descriptor.
 func (s *shape) descriptor(name, full string) *descriptorpb.DescriptorProto {
 	out := &descriptorpb.DescriptorProto{Name: &name}
 	for i, key := range s.order {
-		of, fieldName := s.fields[key], string(s.names[key])
+		value, fieldName := s.fields[key], string(s.names[key])
 		field := &descriptorpb.FieldDescriptorProto{
 			Name: &fieldName, JsonName: &key, Number: proto.Int32(int32(number(i))), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
 		}
@@ -190,21 +190,21 @@ func (s *shape) descriptor(name, full string) *descriptorpb.DescriptorProto {
 			field.JsonName = &fieldName
 		}
 		typeName := pascal(fieldName) + "Value"
-		switch of.kind {
+		switch value.kind {
 		case "list":
 			field.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
-			of.element.typed(field, out, typeName, full)
+			value.element.setType(field, out, typeName, full)
 		case "map":
 			field.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
 			entryName := pascal(fieldName) + "Entry"
-			value := &descriptorpb.FieldDescriptorProto{Name: proto.String("value"), Number: proto.Int32(2), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
-			of.element.typed(value, out, typeName, full)
+			entry := &descriptorpb.FieldDescriptorProto{Name: proto.String("value"), Number: proto.Int32(2), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
+			value.element.setType(entry, out, typeName, full)
 			out.NestedType = append(out.NestedType, &descriptorpb.DescriptorProto{Name: &entryName, Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)}, Field: []*descriptorpb.FieldDescriptorProto{
-				{Name: proto.String("key"), Number: proto.Int32(1), Label: value.Label, Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum()}, value,
+				{Name: proto.String("key"), Number: proto.Int32(1), Label: entry.Label, Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum()}, entry,
 			}})
 			field.Type, field.TypeName = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), proto.String(full+"."+entryName)
 		default:
-			of.typed(field, out, typeName, full)
+			value.setType(field, out, typeName, full)
 			field.Proto3Optional, field.OneofIndex = proto.Bool(true), proto.Int32(int32(len(out.OneofDecl)))
 			out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("_" + fieldName)})
 		}
@@ -213,8 +213,8 @@ func (s *shape) descriptor(name, full string) *descriptorpb.DescriptorProto {
 	return out
 }
 
-// typed sets a field's type, which is declared within a message if it is one.
-func (s *shape) typed(field *descriptorpb.FieldDescriptorProto, in *descriptorpb.DescriptorProto, name, full string) {
+// setType sets a field's type. It declares a new message within message in.
+func (s *shape) setType(field *descriptorpb.FieldDescriptorProto, in *descriptorpb.DescriptorProto, name, full string) {
 	if s.kind != "message" {
 		field.Type = scalarTypes[s.kind].Enum()
 		return
@@ -226,7 +226,7 @@ func (s *shape) typed(field *descriptorpb.FieldDescriptorProto, in *descriptorpb
 	field.Type, field.TypeName = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), &s.full
 }
 
-// number returns the field's number. It skips those that protobuf reserves.
+// number returns the number of the i-th field. It skips numbers that protobuf reserves.
 func number(i int) int {
 	if i+1 >= 19000 {
 		return i + 1001
@@ -235,9 +235,9 @@ func number(i int) int {
 }
 
 // A filler fills messages with JSON of a shape.
-type filler struct{ unknown []string } // the paths of what has no place
+type filler struct{ unknown []string } // paths of unknown members
 
-// fill sets a message's fields. Where the value was an element that needs a message, that has one
+// fill sets a message's fields. If within made the message around an element, it sets the only
 // field.
 func (f *filler) fill(s *shape, m protoreflect.Message, raw []byte, path string) error {
 	fields := m.Descriptor().Fields()
@@ -250,11 +250,11 @@ func (f *filler) fill(s *shape, m protoreflect.Message, raw []byte, path string)
 	}
 	for key, raw := range object {
 		at := path + "." + key
-		switch of := s.fields[key]; {
-		case of == nil:
+		switch field := s.fields[key]; {
+		case field == nil:
 			f.unknown = append(f.unknown, strings.TrimPrefix(at, "."))
 		case raw[0] != 'n': // null
-			if err := f.set(of, m, fields.ByName(s.names[key]), raw, at); err != nil {
+			if err := f.set(field, m, fields.ByName(s.names[key]), raw, at); err != nil {
 				return err
 			}
 		}
@@ -303,7 +303,7 @@ func (f *filler) set(s *shape, m protoreflect.Message, fd protoreflect.FieldDesc
 	return err
 }
 
-// value is one that is neither list nor map. A new message comes from fresh.
+// value returns a value that is neither list nor map. fresh makes a new message.
 func (f *filler) value(s *shape, raw []byte, path string, fresh func() protoreflect.Value) (protoreflect.Value, error) {
 	var v protoreflect.Value
 	var err error
@@ -346,7 +346,7 @@ func (f *filler) value(s *shape, raw []byte, path string, fresh func() protorefl
 	return v, nil
 }
 
-// sample is a JSON sample as a message, and what of it has no place there.
+// sample fills a message with a JSON sample, and returns the paths of the sample's unknown members.
 func (s *shape) sample(m protoreflect.Message, raw []byte) (unknown []string, err error) {
 	var f filler
 	err = f.fill(s, m, raw, "")

@@ -24,38 +24,38 @@ import (
 	"postage/lab"
 )
 
-// A Workspace is the folder of one brought message. It has generated code, samples, and the program
-// that is built from them.
+// A Workspace is the folder of one brought message, with its generated code, its samples and the
+// program that is built from them.
 type Workspace struct {
 	Name   string // the message's name in cases
-	of     string // the message's full name
+	full   string // the message's full name
 	folder string // absolute
 	tree   string // root of this program's source, an absolute path
-	told   lab.BroughtConfig
+	config lab.BroughtConfig
 }
 
-// Open returns the workspace of a message, below the current folder. It has the message's short
-// name, unless another message has that already, and then its full name.
+// Open returns a message's workspace below the current folder. The folder has the message's short
+// name, or its full name if another message has the short one.
 func Open(ctx context.Context, name, full string) (*Workspace, error) {
 	tree, err := source(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{Name: name, of: full, tree: tree}
+	w := &Workspace{Name: name, full: full, tree: tree}
 	if w.folder, err = filepath.Abs(filepath.Join(".postage", "bring", name)); err != nil {
 		return nil, err
 	}
-	var there lab.BroughtConfig
-	data, err := os.ReadFile(w.config())
-	if err == nil && json.Unmarshal(data, &there) == nil && there.Of != full {
+	var found lab.BroughtConfig
+	data, err := os.ReadFile(w.configFile())
+	if err == nil && json.Unmarshal(data, &found) == nil && found.Of != full {
 		w.Name = strings.ReplaceAll(full, "/", ".")
 		w.folder = filepath.Join(filepath.Dir(w.folder), w.Name)
 	}
 	return w, os.MkdirAll(w.folder, 0o755)
 }
 
-// source finds the source of this program: what the current folder's module has or requires, or
-// where the program was built.
+// source finds this program's source: in the current folder's module, in a module that it requires,
+// or where the program was built.
 func source(ctx context.Context) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return "", &lab.Hinted{Err: errors.New("bring compiles code, and there is no go command here"), Hint: "install it from https://go.dev/dl"}
@@ -82,7 +82,7 @@ func (w *Workspace) Program() string {
 	return program
 }
 
-func (w *Workspace) config() string { return filepath.Join(w.folder, "brought.json") }
+func (w *Workspace) configFile() string { return filepath.Join(w.folder, "brought.json") }
 
 // Built says how long a build took, and which parts of the program could not be compiled.
 type Built struct {
@@ -90,8 +90,8 @@ type Built struct {
 	Lost            map[string]string
 }
 
-// Build builds the program, unless an earlier build was for the same message by the same version of
-// this program. Code that does not compile is left out, with the rows that need it.
+// Build builds the program, unless this version has already built it for the same message. It
+// leaves out code that does not compile, and the rows that need it.
 func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (*Built, error) {
 	file, err := proto.MarshalOptions{Deterministic: true}.Marshal(n.File)
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (
 		return nil, err
 	}
 	begin := time.Now()
-	code, err := bringer(ctx, lab.Brought{File: file, Tree: w.tree, Folder: filepath.Join(w.folder, "generated"), Config: w.config()})
+	code, err := bringer(ctx, lab.Brought{File: file, Tree: w.tree, Folder: filepath.Join(w.folder, "generated"), Config: w.configFile()})
 	if err != nil {
 		return nil, fmt.Errorf("generate code: %w", err)
 	}
@@ -144,21 +144,21 @@ func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (
 	return built, writeJSON(keyFile, before)
 }
 
-// Lock waits until no other command is at the workspace, which it says if there is one. Two would
-// write the same files, and measure each other's samples.
-func (w *Workspace) Lock(ctx context.Context, waits func()) (unlock func() error, err error) {
+// Lock waits until no other command uses the workspace, and calls waiting before it waits. Two
+// commands would write the same files, and measure each other's samples.
+func (w *Workspace) Lock(ctx context.Context, waiting func()) (unlock func() error, err error) {
 	lock := flock.New(w.folder + ".lock")
 	if locked, err := lock.TryLock(); locked || err != nil {
 		return lock.Close, err
 	}
-	waits()
+	waiting()
 	if _, err := lock.TryLockContext(ctx, 100*time.Millisecond); err != nil {
 		return nil, lab.ErrInterrupted
 	}
 	return lock.Close, nil
 }
 
-// key identifies a program: by its message, and by the program that generates its code.
+// key identifies a built program by its message, this program and the source.
 func (w *Workspace) key(file []byte) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -178,8 +178,8 @@ var compileError = regexp.MustCompile(`(?m)^(\S+\.go):\d+:(?:\d+:)? .*$`)
 // file's path.
 func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, said string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
-	for name, with := range code.Overlay {
-		overlay.Replace[filepath.Join(w.tree, filepath.FromSlash(name))] = with
+	for name, replacement := range code.Overlay {
+		overlay.Replace[filepath.Join(w.tree, filepath.FromSlash(name))] = replacement
 	}
 	overlayFile := filepath.Join(w.folder, "overlay.json")
 	if err := writeJSON(overlayFile, overlay); err != nil {
@@ -200,9 +200,9 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 		}
 		// The go command writes .. for the folder above where a path only begins with its name.
 		_, end, _ := strings.Cut(string(m[1]), "/")
-		for _, with := range code.Overlay {
-			if strings.HasSuffix(filepath.ToSlash(with), "/"+end) {
-				path = with
+		for _, replacement := range code.Overlay {
+			if strings.HasSuffix(filepath.ToSlash(replacement), "/"+end) {
+				path = replacement
 			}
 		}
 		return path, string(m[0]), nil
@@ -210,26 +210,31 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 	return "", "", fmt.Errorf("go build: %w\n%s", err, text)
 }
 
-// Configure writes the configuration that the program reads when it starts. It forgets rows that
-// were lost earlier.
+// Configure writes the samples, and the configuration that the program reads when it starts. The
+// configuration starts without lost rows.
 func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
 	file := s.File()
-	config.Name, config.Of, config.Samples, config.Digest, config.Warning, config.Largest = w.Name, w.of, filepath.Join(w.folder, "samples"), fmt.Sprintf("%x", sha256.Sum256(file)), s.Warning, s.largest()
+	config.Name = w.Name
+	config.Of = w.full
+	config.Samples = filepath.Join(w.folder, "samples")
+	config.Digest = fmt.Sprintf("%x", sha256.Sum256(file))
+	config.Warning = s.Warning
+	config.Largest = s.largest()
 	if err := os.WriteFile(config.Samples, file, 0o644); err != nil {
 		return err
 	}
-	w.told = config
-	return writeJSON(w.config(), config)
+	w.config = config
+	return writeJSON(w.configFile(), config)
 }
 
-// lose notes which rows are not possible for these samples, and why.
+// lose records why rows are not possible for these samples.
 func (w *Workspace) lose(rows map[string]string) error {
-	w.told.Lost = rows
-	return writeJSON(w.config(), w.told)
+	w.config.Lost = rows
+	return writeJSON(w.configFile(), w.config)
 }
 
-// Prove runs the program's proof of each row. It returns the rows that are proven, and those that
-// are not, with the reasons. A row that ends the program is one of the latter.
+// Prove runs the program's proof of each row. It returns the proven rows, and the other rows with
+// the reasons. A row that ends the program is lost.
 func (w *Workspace) Prove(ctx context.Context) (proven []string, lost map[string]string, err error) {
 	lost = map[string]string{}
 	for {
@@ -238,7 +243,7 @@ func (w *Workspace) Prove(ctx context.Context) (proven []string, lost map[string
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
 		proven = nil
-		at := ""
+		current := "" // the row whose proof has begun
 		for line := range strings.Lines(string(out)) {
 			var row struct{ Row, Fault string }
 			if err := json.Unmarshal([]byte(line), &row); err != nil {
@@ -246,12 +251,14 @@ func (w *Workspace) Prove(ctx context.Context) (proven []string, lost map[string
 			}
 			switch {
 			case row.Fault == "":
-				at = row.Row // the row is about to be proven
+				current = row.Row
+				continue
 			case row.Fault == "ok":
-				proven, at = append(proven, row.Row), ""
+				proven = append(proven, row.Row)
 			default:
-				lost[row.Row], at = row.Fault, ""
+				lost[row.Row] = row.Fault
 			}
+			current = ""
 		}
 		if ctx.Err() != nil {
 			return nil, nil, lab.ErrInterrupted
@@ -259,11 +266,11 @@ func (w *Workspace) Prove(ctx context.Context) (proven []string, lost map[string
 		if err == nil {
 			return proven, lost, w.lose(lost)
 		}
-		if at == "" {
+		if current == "" {
 			return nil, nil, fmt.Errorf("prove: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 		}
 		first, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
-		lost[at] = "ends the program: " + first
+		lost[current] = "ends the program: " + first
 		if err := w.lose(lost); err != nil {
 			return nil, nil, err
 		}

@@ -7,23 +7,23 @@
 //     kube-apiserver except what runs containers.
 //   - [KCP], github.com/kcp-dev/kcp, built from the module in kcp/, which holds nothing but go.mod
 //     and go.sum.
-//   - [Kubernetes], kube-apiserver itself with an etcd inside. It serves what is about containers
-//     too, such as Deployments, but nothing here runs them: package kubernetes does.
+//   - [Kubernetes], kube-apiserver itself with an etcd inside. It also serves kinds about
+//     containers, such as Deployments, but nothing here runs containers: package kubernetes does.
 //   - [User], any cluster of the user's, named by a kubeconfig.
 //
 // Generic and Kubernetes are built from the module in ../kubernetes/program, a module of its own
 // because it needs all of Kubernetes.
 //
-// A server of the first three kinds is built once (see [Build]), runs as a process of its own on
-// loopback ports, and is gone after Stop, with its data. It is also gone after the calling process
-// dies of kill -9: on Linux the kernel ends it (PR_SET_PDEATHSIG), and on every Unix a watchdog
+// A server of the first three kinds is built once (see [Program]) and runs as a process of its own
+// on loopback ports. Stop ends it and removes its data. If kill -9 ends the calling process, the
+// server ends too: on Linux the kernel ends it (PR_SET_PDEATHSIG), and on every Unix a watchdog
 // process notices the end of its input, ends the server and removes the folder.
 //
 // etcd's data is on a file system in memory where there is one with room (/dev/shm), else in
 // TMPDIR, and synced to disk only if [Options].Fsync asks for it.
 //
-// On a cluster of the user's, everything namespaced happens in one namespace that Start makes and
-// Stop deletes, and everything else has [Server.Prefix] before its name.
+// On the user's cluster, namespaced objects are in one namespace that Start makes and Stop deletes.
+// All other objects have [Reach.Prefix] before their names.
 package apiserver
 
 import (
@@ -51,9 +51,9 @@ type Options struct {
 	Kind Kind
 	// Fsync has etcd sync each write to disk, as a production server does.
 	Fsync bool
-	// Kubeconfig and Context name the cluster of the user's. Kubeconfig has no default, not even
-	// KUBECONFIG or ~/.kube/config: nothing is written to a cluster that the user has not named. An
-	// empty Context is the current one.
+	// Kubeconfig and Context name the user's cluster. Kubeconfig has no default, not even
+	// KUBECONFIG or ~/.kube/config: we write only to a cluster that the user has named. An empty
+	// Context is the current one.
 	Kubeconfig, Context string
 	// Port of the API server on 127.0.0.1; a free one when 0.
 	Port int
@@ -70,7 +70,7 @@ type Options struct {
 // is set.
 var ErrNotBuilt = errors.New("not built")
 
-// Reach is how a process reaches a server. It is passed on as JSON.
+// Reach says how a process reaches a server. Processes pass it on as JSON.
 type Reach struct {
 	Kubeconfig string // file
 	Context    string // of the kubeconfig, "" for its current one
@@ -117,11 +117,11 @@ func start(ctx context.Context, o Options) (*Server, error) {
 	return &Server{scratch: sc, reach: sc.reach()}, nil
 }
 
-// Reach is how to reach the server.
+// Reach says how to reach the server.
 func (s *Server) Reach() Reach { return s.reach }
 
-// Stop ends a server of ours and removes its data, or deletes our namespace and our objects from
-// the user's.
+// Stop ends a server that Start started and removes its data, or deletes our objects from the
+// user's cluster.
 func (s *Server) Stop() error {
 	var err error
 	if s.user != nil {

@@ -17,18 +17,18 @@ import (
 	"postage/internal/sys/proc"
 )
 
-// progressInterval is how often a build says how far it is.
+// progressInterval is the time between two lines about a build's progress.
 const progressInterval = 10 * time.Second
 
-// Program is the file of a server of a kind, which is built if it is not there. It takes minutes, a
-// gigabyte of modules and nearly three of memory the first time; Go's build cache makes it a matter
-// of seconds once the packages have been compiled. [Kubernetes]' program is also the other programs
-// of a cluster, and beside it is pause, which its pods need.
+// Program returns the file of a server, and builds the server first if it is missing. The first
+// build takes minutes, a gigabyte of modules and nearly three of memory. Later ones take seconds,
+// thanks to Go's build cache. [Kubernetes]' program is also the other programs of a cluster. Beside
+// it is pause, which its pods need.
 func Program(ctx context.Context, kind Kind, log io.Writer) (file string, err error) {
 	return built(ctx, Options{Kind: kind, Log: log})
 }
 
-// built is the server's program, which is built if it is not there.
+// built is Program, which respects Options.BuiltOnly.
 func built(ctx context.Context, o Options) (file string, err error) {
 	p, file, there, err := locate(o.Kind)
 	switch {
@@ -48,7 +48,7 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	// Two may build at a time, and one may be interrupted: what stands at the final name is whole.
+	// Two processes may build at a time, or one be interrupted. Only a whole program gets the name.
 	temporary, err := os.MkdirTemp(folder, "build-")
 	if err != nil {
 		return err
@@ -60,8 +60,7 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	if len(p.packages) > 1 {
 		product += string(filepath.Separator) // a folder
 	}
-	// -v names each package that is compiled, which is the progress; packages that are cached are
-	// not named.
+	// -v names each package that go build compiles, but no cached ones: that is the progress.
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-v", "-buildvcs=false", "-ldflags=-s -w", "-o", product}, p.packages)...)
 	cmd.Dir = p.module
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
@@ -89,14 +88,13 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	return nil
 }
 
-// progress is what go build -v writes to its standard error. It says every now and then how far the
-// build is.
+// progress reads what go build -v writes to standard error, and now and then logs how far it is.
 type progress struct {
 	log         io.Writer
 	began, next time.Time
 	packages    int
-	rest        []byte   // of a line that is not complete
-	said        []string // that is no package: errors, the last ones
+	rest        []byte   // the beginning of an incomplete line
+	said        []string // the last lines that name no package: errors
 }
 
 func (p *progress) Write(text []byte) (int, error) {

@@ -54,7 +54,8 @@ func WriteCredentials(dir, address string) error {
 	return clientcmd.WriteToFile(*config, genericKubeconfig(dir))
 }
 
-// genericArguments are what the generic control plane and kube-apiserver need to start.
+// genericArguments returns the flags of the generic control plane and of kube-apiserver. It writes
+// the files that they name.
 func genericArguments(s *scratch, port int, fsync bool) ([]string, error) {
 	if err := WriteCredentials(s.dir, net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func genericArguments(s *scratch, port int, fsync bool) ([]string, error) {
 	}, nil
 }
 
-// serviceAccountKey is a new private key in PEM.
+// serviceAccountKey returns a new private key in PEM.
 func serviceAccountKey() ([]byte, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

@@ -12,8 +12,8 @@ const kcpContext = "root"
 
 func kcpKubeconfig(dir string) string { return filepath.Join(dir, "admin.kubeconfig") }
 
-// kcpArguments are what kcp needs to start. It makes its certificates and users itself.
-func kcpArguments(s *scratch, _ int) ([]string, error) {
+// kcpArguments returns kcp's flags. kcp makes its certificates and users itself.
+func kcpArguments(s *scratch) ([]string, error) {
 	client, err := proc.FreePort()
 	if err != nil {
 		return nil, err

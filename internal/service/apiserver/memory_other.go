@@ -2,8 +2,8 @@
 
 package apiserver
 
-// volatile says whether a folder's file system is in memory, as far as this system tells.
+// volatile would report whether a folder is in memory, which this system does not tell.
 func volatile(string) bool { return false }
 
-// inMemory is a folder whose file system is in memory, "" as far as this system tells.
+// inMemory would return a folder in memory.
 func inMemory() string { return "" }

@@ -18,23 +18,23 @@ import (
 	"postage/internal/sys/kube"
 )
 
-// Label is on everything that is made on a server; its value is [Reach].Namespace.
+// Label marks every object that we make on a server. Its value is [Reach].Namespace.
 const Label = "postage-run"
 
-// Config says how client-go reaches the server.
+// Config returns client-go's configuration for the server.
 func (r *Reach) Config() (*rest.Config, error) {
 	config, _, err := kube.Config(r.Kubeconfig, r.Context)
 	return config, err
 }
 
-// LastLines are the last lines that a server of ours has logged.
+// LastLines returns the last n lines of the server's log.
 func (r *Reach) LastLines(n int) string {
 	text, _ := os.ReadFile(r.Log)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// Prefix begins the name of everything that is made outside of the namespace.
+// Prefix begins the name of every object that we make outside the namespace.
 func (r *Reach) Prefix() string { return r.Namespace + "-" }
 
 // get asks the server for a URL and returns the beginning of the response's body.
@@ -75,7 +75,7 @@ func createNamespace(ctx context.Context, config *rest.Config) (string, error) {
 	return name, nil
 }
 
-// connected does something with connections to a cluster, and closes them.
+// connected calls do with a client of the cluster, then closes the client's connections.
 func connected(config *rest.Config, do func(*kube.Cluster) error) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -89,6 +89,6 @@ func connected(config *rest.Config, do func(*kube.Cluster) error) error {
 	return do(c)
 }
 
-// hangUp closes the connections of a client of client-go's, through whose wrappers http.Client's
-// own CloseIdleConnections does not see.
+// hangUp closes a client's connections. http.Client's own CloseIdleConnections does not reach them
+// through client-go's wrappers.
 func hangUp(client *http.Client) { utilnet.CloseIdleConnectionsFor(client.Transport) }

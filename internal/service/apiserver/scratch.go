@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 // cores.
 const startTimeout = 5 * time.Minute
 
-// scratch is a server of ours and what belongs to it.
+// scratch is a server that we started, with its files.
 type scratch struct {
 	kind      Kind
 	dir       string // holds everything: data, credentials and log
@@ -39,8 +40,7 @@ func startScratch(ctx context.Context, file string, o Options) (_ *scratch, err 
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	// The port is free when asked for and may be taken a moment later, so that a failed start is
-	// tried again.
+	// Another program may take the free port before the server does. Then try another port.
 	for range 3 {
 		var s *scratch
 		if s, err = startOnce(ctx, parent, file, o); err == nil {
@@ -74,10 +74,10 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 	var args []string
 	switch o.Kind {
 	case KCP:
-		args, err = kcpArguments(s, port)
+		args, err = kcpArguments(s)
 	case Kubernetes:
 		if args, err = genericArguments(s, port, o.Fsync); err == nil {
-			// Accounts are made by a controller, and none runs here.
+			// Service accounts need a controller, and none runs here.
 			args = append([]string{"apiserver", "--disable-admission-plugins=ServiceAccount"}, args...)
 		}
 	default:
@@ -90,7 +90,7 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 		return nil, err
 	}
 	if err := s.await(ctx); err != nil {
-		if strings.Contains(s.log(), "address already in use") {
+		if log, _ := os.ReadFile(s.logFile()); bytes.Contains(log, []byte("address already in use")) {
 			err = fmt.Errorf("%w: 127.0.0.1:%d is taken by another program: %w", errPortInUse, port, err)
 		}
 		return nil, err
@@ -98,8 +98,8 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 	return s, nil
 }
 
-// parentFolder is where the server's folder is made: in memory, if memory names a folder there, or
-// on a disk if writes are to be synced.
+// parentFolder returns the folder to make the server's folder in: memory, unless it is "", or one
+// on a disk if etcd must sync its writes.
 func parentFolder(o Options, memory string) (string, error) {
 	switch {
 	case o.Fsync && volatile(os.TempDir()):
@@ -144,8 +144,8 @@ func (s *scratch) run(file string, args []string) error {
 	return err
 }
 
-// environment is ours without variables that would change the server: a kubeconfig, feature gates,
-// and Go runtime settings that are meant for the workers.
+// environment returns our variables without those that would change the server: KUBECONFIG, feature
+// gates, and the workers' GOMAXPROCS.
 func environment() []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -157,37 +157,27 @@ func environment() []string {
 	return env
 }
 
-// await returns when the server is ready and our namespace is made, or the server ends, or ctx
-// does.
+// await waits until the server is ready, and makes our namespace there.
 func (s *scratch) await(ctx context.Context) error {
 	r := s.reach()
-	last := errors.New("it has not written its kubeconfig")
-	for ; ; wait(ctx, s.process.Done) {
+	for {
+		config, err := r.Config()
+		if err == nil {
+			err = ready(ctx, config)
+		}
+		if err == nil {
+			s.namespace, err = createNamespace(ctx, config)
+		}
+		if err == nil {
+			return nil
+		}
 		select {
 		case <-s.process.Done:
 			return fmt.Errorf("the server ended: %v: %s", s.process.Err(), r.LastLines(5))
 		case <-ctx.Done():
-			return fmt.Errorf("the server is not ready: %w: %w: %s", ctx.Err(), last, r.LastLines(3))
-		default:
+			return fmt.Errorf("the server is not ready: %w: %w: %s", ctx.Err(), err, r.LastLines(3))
+		case <-time.After(100 * time.Millisecond):
 		}
-		config, err := r.Config()
-		if err == nil {
-			if err = ready(ctx, config); err == nil {
-				if s.namespace, err = createNamespace(ctx, config); err == nil {
-					return nil
-				}
-			}
-		}
-		last = err
-	}
-}
-
-// wait is the pause between two looks at a server that is starting.
-func wait(ctx context.Context, ended <-chan struct{}) {
-	select {
-	case <-ctx.Done():
-	case <-ended:
-	case <-time.After(100 * time.Millisecond):
 	}
 }
 
@@ -220,12 +210,7 @@ func firstFailure(text string) string {
 	return strings.TrimSpace(text)
 }
 
-func (s *scratch) log() string {
-	text, _ := os.ReadFile(s.logFile())
-	return string(text)
-}
-
-// stop also stops a server that did not finish starting.
+// stop ends the server, even while it starts, and removes its folder.
 func (s *scratch) stop() error {
 	if s.process != nil {
 		s.process.KillGroup() // at once, as nothing is kept

@@ -16,20 +16,20 @@ type program struct {
 	kind   Kind
 	source string // the repository's folder
 	module string // the nested module's folder
-	// packages to build, as go build in that folder wants them. One makes a file, several make a
-	// folder of files, of which the server's is named program.
+	// packages are go build's arguments. From one package it makes a file, from several a folder
+	// of files, and the server's file there is named program.
 	packages []string
 }
 
-// packages are what go build is given, by kind. kcp's comes from the module cache: its go.mod names
-// it as a tool.
+// packages are the arguments of go build. kcp comes from the module cache: the go.mod in folder kcp
+// names it as a tool.
 var packages = map[Kind][]string{
 	Generic:    {"./generic"},
 	KCP:        {"github.com/kcp-dev/kcp/cmd/kcp"},
 	Kubernetes: {".", "./pause"},
 }
 
-// programs is the nested module of what is made of Kubernetes.
+// programs is the folder of the nested module that needs all of Kubernetes.
 var programs = filepath.Join("internal", "service", "kubernetes", "program")
 
 func programOf(kind Kind) (*program, error) {
@@ -48,9 +48,8 @@ func programOf(kind Kind) (*program, error) {
 	return &program{kind: kind, source: source, module: module, packages: pkgs}, nil
 }
 
-// sourceTree finds the repository, in whose nested modules the servers are described: above the
-// current folder, or else where this program was compiled. A nested module cannot be embedded in
-// the program.
+// sourceTree finds the repository, whose nested modules build the servers: above the current
+// folder, or else where this program was compiled. Go cannot embed a nested module in the program.
 func sourceTree() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -72,15 +71,16 @@ func sourceTree() (string, error) {
 	return "", errors.New("building an API server needs Postage's source tree, which is neither above the current folder nor where this program was compiled: run it in a checkout")
 }
 
-// isSource does not ask for the module's name, which tools/rehome.sh changes.
+// isSource reports whether a folder is the repository's. It cannot go by the module's name, which
+// tools/rehome.sh changes.
 func isSource(dir string) bool {
 	_, workspace := os.Stat(filepath.Join(dir, "go.work"))
 	_, module := os.Stat(filepath.Join(dir, programs, "go.mod"))
 	return errors.Join(workspace, module) == nil
 }
 
-// file is where the server is kept: its name has a hash of the module's files and Go's version in
-// it, so that another version is another file.
+// file returns the path of the built server. A hash of the module's files and Go's version is in the
+// name, so each version has a file of its own.
 func (p *program) file() (string, error) {
 	var names []string
 	for _, pattern := range []string{"*.go", "*/*.go", "go.mod", "go.sum"} {
@@ -114,7 +114,7 @@ func (p *program) file() (string, error) {
 	return name, nil
 }
 
-// locate says where a server's program is kept, and whether it is there.
+// locate returns the path of a server's program, and whether it is built.
 func locate(kind Kind) (p *program, file string, there bool, err error) {
 	if p, err = programOf(kind); err != nil {
 		return nil, "", false, err

@@ -9,6 +9,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"postage/internal/sys/kube"
@@ -17,7 +18,7 @@ import (
 // reachTimeout is how long a user's cluster may take to answer.
 const reachTimeout = 8 * time.Second
 
-// user is our place on a cluster of the user's.
+// user is our namespace on the user's cluster.
 type user struct {
 	namespace string
 	config    *rest.Config
@@ -48,8 +49,8 @@ func openUser(ctx context.Context, o Options) (*user, error) {
 	return &user{namespace, config}, nil
 }
 
-// answers finds out whether there is an API server at the address. An authentication plugin of the
-// kubeconfig may ignore the context, so its call is abandoned when time is up.
+// answers returns an error if no API server answers at the address. The kubeconfig's authentication
+// plugin may ignore the context, so answers abandons the call when time is up.
 func answers(ctx context.Context, config *rest.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
@@ -69,8 +70,8 @@ func answers(ctx context.Context, config *rest.Config) error {
 	}
 }
 
-// Allowed says which of the verbs on a resource we may not use, nil if we may all. Namespaced
-// resources are asked about in our namespace.
+// Allowed returns an error that names the first verb we may not use on a resource, nil if we may
+// use all. It asks about a namespaced resource in our namespace.
 func (s *Server) Allowed(ctx context.Context, group, resource string, namespaced bool, verbs ...string) error {
 	config, err := s.reach.Config()
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Server) Allowed(ctx context.Context, group, resource string, namespaced
 	return nil
 }
 
-// ErrForbidden is wrapped where a permission is missing, which the error names.
+// ErrForbidden is wrapped by errors that name a missing permission.
 var ErrForbidden = errors.New("no permission")
 
 // allowed asks the server by a SelfSubjectAccessReview.
@@ -106,19 +107,13 @@ func allowed(ctx context.Context, config *rest.Config, what authorizationv1.Reso
 		if what.Namespace != "" {
 			where = "in namespace " + what.Namespace
 		}
-		return fmt.Errorf("%w at %s to %s %s %s", ErrForbidden, config.Host, what.Verb, resourceName(what), where)
+		resource := schema.GroupResource{Group: what.Group, Resource: what.Resource}
+		return fmt.Errorf("%w at %s to %s %s %s", ErrForbidden, config.Host, what.Verb, resource, where)
 	}
 	return nil
 }
 
-func resourceName(what authorizationv1.ResourceAttributes) string {
-	if what.Group == "" {
-		return what.Resource
-	}
-	return what.Resource + "." + what.Group
-}
-
-// close deletes our namespace, and ClusterRoles of ours that a worker has left behind.
+// close deletes our namespace, and the ClusterRoles that a worker left behind.
 func (u *user) close(ctx context.Context) error {
 	return connected(u.config, func(c *kube.Cluster) error {
 		return errors.Join(u.deleteRoles(ctx, c), u.deleteNamespace(ctx, c))

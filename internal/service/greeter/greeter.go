@@ -1,8 +1,8 @@
 // Package greeter is a server that says hello over each of several protocols. It runs in a process
 // of its own, so that the client's and the server's costs of a message are measured separately.
 //
-// The process is this program again, see [proc.StartServer]: it is sent its Config, answers with
-// the address it listens on, and then answers every question with its Counters.
+// The process is this program again, see [proc.StartServer]. It reads its Config, answers with the
+// address where it listens, and then answers every question with its Counters.
 package greeter
 
 import (
@@ -25,16 +25,16 @@ import (
 
 // Config says what the server is.
 type Config struct {
-	// Server is its kind: nethttp, xnet, fasthttp, http3, grpc, connect, tcp, tls,
-	// quic or handshake.
+	// Server is nethttp, xnet, fasthttp, http3, grpc, connect, tcp, tls, quic or handshake.
 	Server string `json:"server"`
 	// Addr is where to listen, "" for any free port of 127.0.0.1, or of Place.
 	Addr string `json:"addr,omitempty"`
-	// Place is the end of a link where it listens, nil for this machine's own network.
+	// Place is the end of a link where the server listens, nil for this machine's own network.
 	Place *link.End `json:"place,omitempty"`
-	// Answer is how long a payload it answers with, see [hello.Filling]; 0 for the request's.
+	// Answer is the length of the answer's payload, see [hello.Filling]. With 0 the server answers
+	// with the request's payload.
 	Answer int `json:"answer,omitempty"`
-	// Cert is the server's certificate; nil is without TLS.
+	// Cert is the server's certificate, nil without TLS.
 	Cert *tlscert.Pair `json:"cert,omitempty"`
 	// Body names the codec of messages: json, proto or vtproto.
 	Body string `json:"body"`
@@ -42,23 +42,23 @@ type Config struct {
 	Early bool `json:"early,omitempty"`
 	// MaxBody is the longest request body in bytes, 0 for the server's own limit.
 	MaxBody int64 `json:"max_body,omitempty"`
-	// Fault is what is wrong with it, for tests of proofs.
+	// Fault makes the server misbehave, for tests of proofs.
 	Fault Fault `json:"fault,omitempty"`
-	// Stall, in milliseconds, is how long it pauses at the start of every StallEvery milliseconds,
-	// by the clock, so that a load generator's figures can be compared with computed ones.
+	// The server pauses for Stall milliseconds at the start of every StallEvery milliseconds by the
+	// clock. A test can then compute what a load generator must measure.
 	Stall      int64 `json:"stall_ms,omitempty"`
 	StallEvery int64 `json:"stall_every_ms,omitempty"`
 }
 
-// Fault is a way for a server to misbehave.
+// Fault is how a server misbehaves.
 type Fault struct {
 	// DieAfter ends the process in the middle of the request of that number.
 	DieAfter int64 `json:"die_after,omitempty"`
-	// HTTP1Only has a server for HTTP/2 offer nothing but HTTP/1.1.
+	// HTTP1Only makes an HTTP/2 server offer HTTP/1.1 alone.
 	HTTP1Only bool `json:"http1_only,omitempty"`
-	// HalfClose has a server send its end of stream as soon as a connection is made.
+	// HalfClose makes it send the end of the stream as soon as it accepts a connection.
 	HalfClose bool `json:"half_close,omitempty"`
-	// Garble has it change the reply.
+	// Garble makes it change the reply.
 	Garble bool `json:"garble,omitempty"`
 }
 
@@ -89,10 +89,10 @@ type greeting struct {
 	Addr string `json:"addr"`
 }
 
-// Name is the name that the server is started by.
+// Name starts the server, see [proc.StartServer].
 const Name = "greeter"
 
-// RPC is its method of gRPC.
+// RPC is the server's gRPC method.
 const RPC = "postage.send.Greeter/Hello"
 
 // Serve is the main function of a server process, a [proc.Server].
@@ -109,9 +109,9 @@ func Serve(stdin io.Reader, stdout io.Writer) error {
 	return proc.Serve(in, stdout, greeting{addr}, func(json.RawMessage) (any, error) { return counters(), nil })
 }
 
-// A Handler answers the payload of a request with that of a reply, in place of a hello. Both are
-// the bytes of a message of the caller's own where Config.Body is [hello.Raw]. The request is
-// the server's again when the handler has returned.
+// A Handler takes a request's payload and returns the reply's, in place of a hello. With
+// Config.Body [hello.Raw] both are the caller's own messages. The handler must not keep the request
+// after it returns.
 type Handler func(payload []byte) ([]byte, error)
 
 // Listen starts a server in this process, which serves until it ends. Without a handler it says
@@ -127,7 +127,7 @@ type host struct {
 	config  Config
 	handler Handler // nil to say hello
 	codec   hello.Codec
-	filling []byte // of answers, nil for that of the request
+	filling []byte // the answer's payload, nil for the request's
 	wire    wire.Count
 	seen    seen
 }
@@ -171,7 +171,7 @@ func (h *host) counters() Counters {
 	return c
 }
 
-// tcp is a counted listener.
+// tcp listens, and counts bytes and connections.
 func (h *host) tcp() (net.Listener, error) {
 	l, err := h.config.Place.Listen(h.config.Addr)
 	if err != nil {
@@ -184,7 +184,7 @@ func (h *host) tcp() (net.Listener, error) {
 	return l, nil
 }
 
-// udp is a counted socket.
+// udp opens a socket, and counts its bytes.
 func (h *host) udp() (net.PacketConn, error) {
 	conn, err := h.config.Place.ListenUDP(h.config.Addr)
 	if err != nil {
@@ -193,7 +193,7 @@ func (h *host) udp() (net.PacketConn, error) {
 	return h.wire.Packets(conn), nil
 }
 
-// tls is the server's TLS configuration, nil without TLS.
+// tls returns the server's TLS configuration, nil without TLS.
 func (h *host) tls(alpn ...string) (*tls.Config, error) {
 	if h.config.Cert == nil {
 		return nil, nil
@@ -209,7 +209,7 @@ func (h *host) tls(alpn ...string) (*tls.Config, error) {
 	}, nil
 }
 
-// secure is a counted listener that does the handshake where the server has TLS.
+// secure is tcp, followed by the TLS handshake if the server has TLS.
 func (h *host) secure(alpn ...string) (net.Listener, error) {
 	config, err := h.tls(alpn...)
 	if err != nil {
@@ -222,7 +222,7 @@ func (h *host) secure(alpn ...string) (net.Listener, error) {
 	return tls.NewListener(l, config), nil
 }
 
-// quicSocket is a counted socket, and the configuration of the handshakes on it.
+// quicSocket is udp, with the configuration of QUIC's handshakes.
 func (h *host) quicSocket(alpn string) (net.PacketConn, *tls.Config, error) {
 	config, err := h.tls(alpn)
 	if err != nil {
@@ -235,7 +235,7 @@ func (h *host) quicSocket(alpn string) (net.PacketConn, *tls.Config, error) {
 	return conn, config, err
 }
 
-// halfClosing sends the end of the stream as soon as a connection is made.
+// halfClosing sends the end of the stream as soon as it accepts a connection.
 type halfClosing struct{ net.Listener }
 
 func (l halfClosing) Accept() (net.Conn, error) {
@@ -258,7 +258,7 @@ func (h *host) request(proto string) {
 	}
 }
 
-// greet is the answer to a request.
+// greet answers a request.
 func (h *host) greet(request *hello.Request, proto string) (*hello.Reply, error) {
 	if h.handler != nil {
 		payload, err := h.handler(request.Payload)
@@ -274,7 +274,7 @@ func (h *host) greet(request *hello.Request, proto string) (*hello.Reply, error)
 	return reply, nil
 }
 
-// answer is the encoded answer to a request.
+// answer answers a request with an encoded reply.
 func (h *host) answer(request *hello.Request, proto string) ([]byte, error) {
 	reply, err := h.greet(request, proto)
 	if err != nil {

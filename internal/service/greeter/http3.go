@@ -27,8 +27,7 @@ func (h *host) http3() (string, error) {
 	return conn.LocalAddr().String(), nil
 }
 
-// seenWhenDone counts a connection once its handshake is done: only then is it known whether early
-// data was taken.
+// seenWhenDone counts a connection after its handshake: only then does it know about early data.
 func (h *host) seenWhenDone(c *quic.Conn) {
 	select {
 	case <-c.HandshakeComplete():

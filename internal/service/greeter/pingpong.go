@@ -20,7 +20,7 @@ func (h *host) handshake() (string, error) {
 	return h.accept(func(conn net.Conn) { _ = conn.(*tls.Conn).Handshake() })
 }
 
-// accept serves each connection by a function, and closes it after.
+// accept calls serve for each connection, then closes the connection.
 func (h *host) accept(serve func(net.Conn), alpn ...string) (string, error) {
 	l, err := h.secure(alpn...)
 	if err != nil {
@@ -41,8 +41,8 @@ func (h *host) accept(serve func(net.Conn), alpn ...string) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// pong answers frames until there are no more. The reply is made for the first frame of
-// a length and kept, unless a handler makes it.
+// pong answers frames until there are no more. Without a handler, frames of the same length in a
+// row get the same reply.
 func (h *host) pong(conn io.ReadWriter) {
 	in := bufio.NewReaderSize(conn, 64<<10)
 	var body, reply []byte
@@ -65,7 +65,7 @@ func (h *host) pong(conn io.ReadWriter) {
 	}
 }
 
-// frame is the reply to a body.
+// frame returns the reply to a body.
 func (h *host) frame(body []byte) ([]byte, error) {
 	request := new(hello.Request)
 	if err := h.codec.Unmarshal(body, request); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// seen is what a server has seen of its clients. A request costs it two atomic operations.
+// seen counts what clients did. A request costs two atomic operations.
 type seen struct {
 	requests, handshakes, resumed, early atomic.Int64
 
@@ -22,8 +22,8 @@ func (s *seen) request(proto string) int64 {
 	return s.requests.Add(1)
 }
 
-// handshake counts a handshake; it is called as tls.Config.VerifyConnection, which is
-// called for resumed ones too.
+// handshake counts a handshake. crypto/tls calls it as Config.VerifyConnection, also for resumed
+// handshakes.
 func (s *seen) handshake(state tls.ConnectionState) error {
 	s.handshakes.Add(1)
 	if state.DidResume {
@@ -35,7 +35,7 @@ func (s *seen) handshake(state tls.ConnectionState) error {
 	return nil
 }
 
-// quicConn takes note of a QUIC connection.
+// quicConn notes a connection's version, and whether it took early data.
 func (s *seen) quicConn(conn *quic.Conn) {
 	state := conn.ConnectionState()
 	version := state.Version.String()

@@ -2,8 +2,8 @@ package greeter
 
 import "time"
 
-// stall waits until the current pause is over, if there is one. Pauses begin at multiples of
-// StallEvery since the Unix epoch, so that other processes know when they are.
+// stall waits until the current pause ends, if there is one. Pauses begin at multiples of
+// StallEvery since the Unix epoch, so other processes know when they begin.
 func (h *host) stall() {
 	every, length := time.Duration(h.config.StallEvery)*time.Millisecond, time.Duration(h.config.Stall)*time.Millisecond
 	if every <= 0 {

@@ -4,8 +4,8 @@
 // Start looks for a server in this order and takes the first there is:
 //
 //  1. the user's own, named by [Options].DSN, POSTAGE_DSN or the PG* variables. Work is then
-//     confined to one schema that Start creates and Stop drops; a schema of that name which is not
-//     ours is refused.
+//     confined to one schema that Start creates and Stop drops. Start refuses to replace a schema
+//     of that name that postage did not make.
 //  2. PostgreSQL's programs on this machine, with which package pgtest makes a scratch cluster in a
 //     temporary folder.
 //  3. the same with programs that github.com/fergusstrange/embedded-postgres downloads once,
@@ -37,10 +37,10 @@ type Options struct {
 	// Schema is the one that work on the user's own server is confined to. "postage" when empty.
 	Schema string
 
-	// Scratch are those of a scratch cluster.
+	// Scratch sets up the scratch cluster.
 	Scratch pgtest.Options
 
-	// NoDownload rules the download out.
+	// NoDownload makes Start fail where it would download.
 	NoDownload bool
 	// Repository is the Maven repository to download from; the library's default when empty.
 	Repository string
@@ -79,11 +79,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		}
 		bin, err := find()
 		if errors.Is(err, pgtest.ErrNone) && !o.NoDownload {
-			var fetched error
-			if bin, fetched = download(ctx, o); fetched != nil {
-				err = fmt.Errorf("%w: %w", pgtest.ErrNone, fetched)
-			} else {
-				err = nil
+			if bin, err = download(ctx, o); err != nil {
+				err = fmt.Errorf("%w: %w", pgtest.ErrNone, err)
 			}
 		}
 		if err != nil {
@@ -98,9 +95,9 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return &Server{cluster: c}, nil
 }
 
-// DSN returns the connection string for a transport, in libpq's keyword format for a scratch
-// cluster and in the user's own format otherwise, whose server has the one transport that it names.
-// It always names a cluster or schema that Start made and Stop removes.
+// DSN returns the connection string for a transport, in libpq's keyword format. For the user's own
+// server it is in the user's format, and always for the transport that the user named. It names a
+// cluster or schema that Start made and Stop removes.
 func (s *Server) DSN(t pgtest.Transport) string {
 	if s.user != nil {
 		return s.user.dsn
@@ -114,13 +111,13 @@ func (s *Server) Scratch() bool { return s.cluster != nil }
 // Stop stops a scratch cluster and removes its folder, or drops the schema on the user's own
 // server.
 func (s *Server) Stop() error {
+	var err error
 	if s.user != nil {
-		if err := s.user.close(); err != nil {
-			return fmt.Errorf("postgres: %w", err)
-		}
-		return nil
+		err = s.user.close()
+	} else {
+		err = s.cluster.Stop()
 	}
-	if err := s.cluster.Stop(); err != nil {
+	if err != nil {
 		return fmt.Errorf("postgres: %w", err)
 	}
 	return nil

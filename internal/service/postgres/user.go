@@ -12,12 +12,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// mark is the comment that distinguishes a schema of ours from another of the same name.
+// mark is the comment on a schema that postage made.
 const mark = "made by postage for measurements; dropped afterwards"
 
 // userServer is a server that the user named, with one schema of ours in it.
 type userServer struct {
-	conn   *pgx.Conn // holds the advisory lock that says that the schema is in use
+	conn   *pgx.Conn // holds an advisory lock while the schema is in use
 	schema string
 	dsn    string
 }
@@ -115,10 +115,6 @@ func withSearchPath(dsn, schema string) (string, error) {
 		u.RawQuery = q.Encode()
 		return u.String(), nil
 	}
-	return strings.TrimSpace(dsn + " search_path=" + keyword(schema)), nil
-}
-
-// keyword quotes a value of a libpq keyword string.
-func keyword(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+	escaped := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(schema)
+	return strings.TrimSpace(dsn + " search_path='" + escaped + "'"), nil
 }

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// Kind is a kind of key, by the name that rows have for it.
+// Kind is a kind of key, by its name in rows.
 type Kind string
 
 // The kinds of keys.
@@ -39,8 +39,8 @@ const (
 // Kinds lists all kinds, the default first.
 func Kinds() []Kind { return []Kind{ECDSAP256, Ed25519, RSA2048, RSA4096} }
 
-// ServerName is the name that the certificates are for, besides the address 127.0.0.1 and those
-// that are given.
+// ServerName is the certificates' host name. They are also for the address 127.0.0.1, and for the
+// addresses that New is given.
 const ServerName = "localhost"
 
 // The header says TESTING KEY so that secret scanners stay quiet.
@@ -51,8 +51,7 @@ var (
 	rsa4096 string
 )
 
-// Pair is a certificate with its key, both in PEM, so that it can be handed to another
-// process.
+// Pair is a certificate with its key, both in PEM, so that one process can hand it to another.
 type Pair struct {
 	Cert []byte `json:"cert"`
 	Key  []byte `json:"key"`
@@ -122,17 +121,17 @@ func parseRSA(text string) (crypto.Signer, error) {
 	return key.(*rsa.PrivateKey), nil
 }
 
-// Server is the pair as a server shows it.
+// Server returns the pair in crypto/tls's form.
 func (p *Pair) Server() (tls.Certificate, error) { return tls.X509KeyPair(p.Cert, p.Key) }
 
-// Pool trusts this certificate and no other.
+// Pool returns a pool that trusts this certificate alone.
 func (p *Pair) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(p.Cert)
 	return pool
 }
 
-// KindOf says what kind of key a certificate is for, in words if it is none of Kinds.
+// KindOf returns the kind of a certificate's key, which Kinds may not list.
 func KindOf(cert *x509.Certificate) Kind {
 	switch key := cert.PublicKey.(type) {
 	case *ecdsa.PublicKey:

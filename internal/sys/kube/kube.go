@@ -86,8 +86,8 @@ func kind[T, L any, P interface {
 	return Kind[P, Q]{group, resource, func() P { return new(T) }, func() Q { return new(L) }}
 }
 
-// Config says how to reach the cluster of a kubeconfig and of a context there, "" for kubectl's
-// defaults, which in a pod are its own cluster and namespace. It has no limiter and prints no
+// Config reads how to reach a cluster from a kubeconfig and a context there. With "" it takes
+// kubectl's defaults: in a pod, the pod's own cluster and namespace. It has no limiter and prints no
 // warnings.
 func Config(kubeconfig, context string) (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -105,15 +105,15 @@ func Config(kubeconfig, context string) (config *rest.Config, namespace string, 
 	return config, namespace, nil
 }
 
-// Cluster is a client of all kinds of a cluster.
+// Cluster is a client of a cluster, for all kinds.
 type Cluster struct {
 	groups map[schema.GroupVersion]rest.Interface
 }
 
-// Connect returns a client. It sends requests through the http.Client, or for nil through the one
-// that client-go makes for the config. Nothing is sent yet.
+// Connect returns a client, and sends nothing yet. The client sends requests through an http.Client:
+// the given one, or for nil one that client-go makes for the config.
 func Connect(config *rest.Config, client *http.Client) (*Cluster, error) {
-	// What the generated clients' setConfigDefaults does.
+	// The generated clients' setConfigDefaults does the same.
 	defaults := *config
 	defaults.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(Scheme, Codecs).WithoutConversion()
 	defaults.UserAgent = cmp.Or(defaults.UserAgent, rest.DefaultKubernetesUserAgent())
@@ -138,10 +138,10 @@ func Connect(config *rest.Config, client *http.Client) (*Cluster, error) {
 	return c, nil
 }
 
-// Client is the typed client of one kind, as a generated client has it without server-side apply.
+// Client is the typed client of one kind: a generated client without server-side apply.
 type Client[T Object, L runtime.Object] = gentype.ClientWithList[T, L]
 
-// In returns the kind's client in a namespace, "" for a kind that has none, or for all.
+// In returns the kind's client in a namespace, "" for all namespaces or for a kind without one.
 func (k Kind[T, L]) In(c *Cluster, namespace string) *Client[T, L] {
 	return gentype.NewClientWithList(k.resource, c.groups[k.group], parameters, namespace, k.object, k.list, gentype.PrefersProtobuf[T]())
 }

@@ -12,7 +12,7 @@ import (
 // ReleaseVersion is the group and version of [Release].
 var ReleaseVersion = schema.GroupVersion{Group: "postage.example", Version: "v1"}
 
-// Releases are custom resources: the server has them once [ReleaseDefinition] is created.
+// Releases are custom resources: the server knows them once [ReleaseDefinition] is created.
 var Releases = kind[Release, ReleaseList](ReleaseVersion, "releases")
 
 // ReleaseDefinition is the CustomResourceDefinition of releases, in YAML.
@@ -20,9 +20,8 @@ var Releases = kind[Release, ReleaseList](ReleaseVersion, "releases")
 //go:embed release.yaml
 var ReleaseDefinition []byte
 
-// Release is a custom resource of the shape that users have: what is to run, and what does. Its
-// fields are much like those of an Application of Argo CD, in whose definition the status is no
-// subresource either.
+// Release is a custom resource like users' own: what is to run, and what does. Its fields resemble
+// an Application of Argo CD, where the status is no subresource either.
 type Release struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

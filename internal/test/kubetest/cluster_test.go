@@ -131,8 +131,7 @@ func (b *bed) start(t *testing.T) error {
 		return err
 	}
 	name := filepath.Base(b.dir)
-	// A network of the loopback interface. Its first address is that of the API server and of its
-	// service.
+	// A network of the loopback interface. The API server and its service have its first address.
 	b.address = fmt.Sprintf("127.%d.%d.1", 64+rand.IntN(128), rand.IntN(256))
 	if err := b.write(programs, name); err != nil {
 		return errors.Join(err, os.RemoveAll(b.dir))
@@ -321,7 +320,7 @@ func (b *bed) podLogs(t *testing.T) {
 	}
 }
 
-// stop ends the cluster and all its pods, of which nothing is left.
+// stop ends the cluster and all its pods, and checks that they leave nothing behind.
 func (b *bed) stop(t *testing.T) {
 	_ = b.input.Close()
 	_ = b.cmd.Wait() // its error does not matter: what is left does

@@ -169,9 +169,9 @@ func await(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// account checks that the requests sent and not sent add up to the plan, and that the server has
-// counted those that were sent. All that are answered have been served. Of those without an answer
-// some may have been, and notKnown of those that no worker reported.
+// account checks that the requests sent and not sent add up to the plan, and that the server's count
+// fits: it served every answered request, perhaps some unanswered ones, and at most notKnown that no
+// worker reported.
 func (s *server) account(t *testing.T, r result, planned, notKnown int64) {
 	t.Helper()
 	served := s.served.Load()

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A structForm is a form whose messages are Go structs with exported fields, as most generators
-// make them, or with methods in their place.
+// A structForm is a form of Go structs, with exported fields as most generators make them, or with
+// methods instead.
 type structForm struct {
 	Pkg      string // "pb"
 	Kit      string // its field in a message's kit
@@ -29,8 +29,8 @@ var (
 	structForms  = []structForm{plainForm, protobufForm, hookForm, poolForm, opaqueForm, lazyForm, polyglotForm}
 )
 
-// bound writes a form's file of package bind from the template of its name. Messages of a package
-// of their own name the file.
+// bound writes a form's file in package bind, from the template of the form's name. The file has the
+// name of the messages' package, or else the form's.
 func bound(f form, imports ...string) func(*schema, string) error {
 	return func(s *schema, internal string) error {
 		imports := append([]string{"bytes", "math", s.module + "plain"}, imports...)
@@ -106,10 +106,7 @@ func (sf structForm) Holder(fd protoreflect.FieldDescriptor) string {
 func (sf structForm) From(fd protoreflect.FieldDescriptor, value string) string {
 	switch {
 	case isMessage(fd):
-		if pointer, ok := strings.CutPrefix(value, "*"); ok {
-			return sf.Pkg + "From" + string(fd.Message().Name()) + "(" + pointer + ")"
-		}
-		return sf.Pkg + "From" + string(fd.Message().Name()) + "(&" + value + ")"
+		return sf.Pkg + "From" + string(fd.Message().Name()) + "(" + address(value) + ")"
 	case isEnum(fd):
 		return sf.Elem(fd) + "(" + value + ")"
 	}

@@ -35,7 +35,7 @@ type part struct {
 	files []string // glob patterns, relative to folder internal
 }
 
-// needed is what every row needs: package plain and protobuf's own messages.
+// needed are the parts that every row needs: package plain and protobuf's own messages.
 var needed = []part{
 	{name: "plain", write: writeStructs},
 	{name: "bind of plain", write: plainForm.write},
@@ -44,7 +44,7 @@ var needed = []part{
 	{name: "pb", write: with(protobufForm, plugin("protoc-gen-go", ""))},
 }
 
-// parts are generated after that.
+// parts are the other parts, generated after needed.
 var parts = []part{
 	{"msgp", writeMsgp, []string{"plain/msgp.go"}},
 	{"easyjson", writeEasyjson, []string{"plain/easyjson.go"}},
@@ -86,8 +86,8 @@ func with(form structForm, steps ...step) func(*schema, string) error {
 	}
 }
 
-// ours writes what a brought message does not have: compiling protobuf's code for it twice more
-// would take too long.
+// ours refuses to write a part for a brought message: compiling protobuf's code twice more would
+// take too long.
 func ours(write func(*schema, string) error) func(*schema, string) error {
 	return func(s *schema, internal string) error {
 		if s.brought {
@@ -97,7 +97,7 @@ func ours(write func(*schema, string) error) func(*schema, string) error {
 	}
 }
 
-// installed checks a format whose compiler is not written in Go.
+// installed checks that a format's compiler, which is not written in Go, is installed.
 func installed(program, pkg string, writes ...func(*schema, string) error) func(*schema, string) error {
 	return func(s *schema, internal string) error {
 		if _, err := exec.LookPath(program); err != nil {
@@ -112,8 +112,8 @@ func installed(program, pkg string, writes ...func(*schema, string) error) func(
 	}
 }
 
-// Bring is a [lab.Bringer]. It writes the code for a user's message that BuiltIn writes for the
-// stage's own. The build then uses it in place of that.
+// Bring is a [lab.Bringer]. It writes the same code for a user's message as BuiltIn does for the
+// stage's own. The build uses the user's code instead.
 func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 	if b.Type != "" {
 		return bringStruct(b)
@@ -151,7 +151,7 @@ func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 // bringStruct writes a program that measures a Go struct. Nothing is generated for the struct.
 func bringStruct(b lab.Brought) (*lab.BroughtCode, error) {
 	s := new(schema)
-	if err := s.in(b.Tree); err != nil {
+	if err := s.locate(b.Tree); err != nil {
 		return nil, err
 	}
 	module := strings.TrimSuffix(s.module, "/"+internal)
@@ -190,11 +190,11 @@ func broughtSchema(b lab.Brought) (*schema, error) {
 	}
 	s := &schema{brought: true, lost: map[string]string{}}
 	s.add(linked)
-	return s, s.in(b.Tree)
+	return s, s.locate(b.Tree)
 }
 
-// assemble writes the files that depend on which parts exist, and returns which files replace
-// which.
+// assemble writes the files that depend on which parts exist. It returns the overlay: which file
+// replaces which.
 func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 	if err := writeKits(s, b.Folder); err != nil {
 		return nil, err
@@ -221,10 +221,10 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 	for _, name := range []string{"messages.go", "rows_gen.go"} {
 		overlay["stage/encode/"+name] = filepath.Join(b.Folder, name)
 	}
-	missing := func(path string) bool { // of a part that is lost
+	missing := func(path string) bool { // the file belongs to a lost part
 		return slices.ContainsFunc(parts, func(p part) bool { return !s.Has(p.name) && p.has(path) })
 	}
-	// Files for the stage's own messages are removed, those for the brought one are added.
+	// Remove the stage's own messages, then add the brought one.
 	for _, root := range []string{filepath.Join(s.tree, filepath.FromSlash(internal)), b.Folder} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			rel, _ := filepath.Rel(root, path)
@@ -252,7 +252,8 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 	}, nil
 }
 
-// partOf is the part of a file, which the compiler may name by either path.
+// partOf returns a file's part. The compiler may name the file by its own path, or by the path of
+// the file that it replaces.
 func (s *schema) partOf(path, folder string) string {
 	rel, err := filepath.Rel(folder, path)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -302,9 +303,9 @@ func (s *schema) HasText() bool {
 	})
 }
 
-// writeEasyjsonApart runs easyjson in a module of its own, as the package is not part of the
-// source.
-func (s *schema) writeEasyjsonApart(internal, easyjson string, arguments []string) error {
+// writeBroughtEasyjson runs easyjson in a module of its own, because a brought message's package is
+// not in the source.
+func (s *schema) writeBroughtEasyjson(internal, easyjson string, arguments []string) error {
 	dir := filepath.Join(internal, "easyjson")
 	content, err := os.ReadFile(plainFile(internal))
 	if err != nil {

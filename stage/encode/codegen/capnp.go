@@ -38,7 +38,7 @@ func writeCapnp(s *schema, internal string) error {
 	if err != nil {
 		return err
 	}
-	// Without what only String methods need, of which most is the format's own schema.
+	// These flags leave out what only String methods need, mostly the format's own schema.
 	return pipeIn(dir, request, plugin, "-schemas=false", "-structstrings=false")
 }
 
@@ -56,7 +56,7 @@ func capnpGoName(fd protoreflect.FieldDescriptor) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// entryName is the name of the type of a map's entries.
+// entryName returns the type of a map's entries.
 func entryName(fd protoreflect.FieldDescriptor) string {
 	return string(fd.Parent().Name()) + goName(fd) + "Entry"
 }
@@ -90,12 +90,16 @@ func capnpSet(fd protoreflect.FieldDescriptor, call, value string) string {
 	return call + value + ")"
 }
 
-// Get declares a variable with an accessor's value. Text is read as bytes. To follow a pointer can
+// Get declares a variable with an accessor's value. It reads text as bytes. Following a pointer can
 // fail.
 func (w walk) Get(fd protoreflect.FieldDescriptor, variable, holder, accessor, args string) string {
 	held := flatHeld(fd) && !(isMessage(fd) && accessor == "At")
 	if fd.Kind() == protoreflect.StringKind {
-		accessor = map[bool]string{true: "BytesAt", false: accessor + "Bytes"}[accessor == "At"]
+		if accessor == "At" {
+			accessor = "BytesAt"
+		} else {
+			accessor += "Bytes"
+		}
 	}
 	if held {
 		return fmt.Sprintf("%s, err := %s.%s(%s)\n%s", variable, holder, accessor, args, w.Failed())

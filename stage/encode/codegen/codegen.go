@@ -1,5 +1,5 @@
-// Package codegen writes the generated code of the encode stage: for its own messages, and for
-// those that users bring.
+// Package codegen writes the encode stage's generated code: for the stage's own messages, and for
+// messages that users bring.
 //
 // The stage's messages have one source, the .proto files in stage/encode/schema. From their
 // descriptors it makes, in this order:
@@ -16,8 +16,8 @@
 //     function that reads every field, and one that compares every field;
 //  6. the rows that contenders declare for generated types.
 //
-// What is written here, and not by a library's own generator, has a template in folder templates;
-// the Go files beside it say how a library calls things.
+// Folder templates has the code that no library's own generator writes. The Go files beside it know
+// how each library calls things.
 //
 // Generators run from tools/go.mod, which pins their versions; capnp and flatc are the system's. It
 // does not need protoc: it compiles the .proto files itself.
@@ -30,21 +30,21 @@ import (
 	"path/filepath"
 )
 
-// registered is the address of the generated packages in descriptors and schemas. Nothing resolves
-// that name, so tools/rehome.sh leaves it as it is, by its two parts.
+// registered begins the generated packages' names in descriptors and schemas. Nothing resolves these
+// names. It has two parts so that tools/rehome.sh leaves it as it is.
 const registered = "postage" + "/stage/encode/internal/"
 
 // internal is the folder of the generated packages, relative to the root of the source.
 const internal = "stage/encode/internal/"
 
-// BuiltIn writes the code for the stage's own messages, for pbfast's tests and for
-// internal/service/greeter into the source whose root is tree.
+// BuiltIn writes the code for the stage's own messages, pbfast's tests and internal/service/greeter.
+// tree is the root of the source.
 func BuiltIn(ctx context.Context, tree string) error {
 	s, err := loadSchema(ctx, filepath.Join(tree, "stage", "encode", "schema"))
 	if err != nil {
 		return err
 	}
-	if err := s.in(tree); err != nil {
+	if err := s.locate(tree); err != nil {
 		return err
 	}
 	internal := filepath.Join(s.tree, internal)

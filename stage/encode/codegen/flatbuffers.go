@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -72,12 +71,9 @@ func flatPrepend(fd protoreflect.FieldDescriptor) string {
 // flatCreate returns an expression that builds a value that is stored by reference, and returns its
 // offset.
 func flatCreate(fd protoreflect.FieldDescriptor, value string) string {
-	if part, ok := strings.CutPrefix("&"+value, "&*"); isMessage(fd) && ok {
-		return fmt.Sprintf("flatBuild%s(%s, b)", fd.Message().Name(), part)
-	}
 	switch {
 	case isMessage(fd):
-		return fmt.Sprintf("flatBuild%s(&%s, b)", fd.Message().Name(), value)
+		return fmt.Sprintf("flatBuild%s(%s, b)", fd.Message().Name(), address(value))
 	case isBytes(fd):
 		return "b.CreateByteVector(" + value + ")"
 	}
@@ -92,7 +88,7 @@ func flatScalar(fd protoreflect.FieldDescriptor, value string) string {
 	return value
 }
 
-// flatValue is a scalar field's value; of text, its bytes.
+// flatValue returns an expression for a field's value, for text in bytes.
 func flatValue(holder, name string, fd protoreflect.FieldDescriptor) string {
 	if isBytes(fd) {
 		name += "Bytes"

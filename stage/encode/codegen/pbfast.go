@@ -27,8 +27,8 @@ func (s *schema) pbfastPlugin(flags ...string) []string {
 	return append(append([]string{"go", "run", "-C", filepath.Join(s.tree, "pbfast")}, flags...), "./cmd/protoc-gen-pbfast")
 }
 
-// writePbfastTests writes the messages that pbfast's own tests use: those of protobuf's conformance
-// suite, each file in a package of its own, and the suite's protocol, which does not use pbfast.
+// writePbfastTests writes the messages of pbfast's own tests: protobuf's conformance suite, each
+// file in a package of its own, and the suite's protocol, which does not use pbfast.
 func (s *schema) writePbfastTests(ctx context.Context) error {
 	dir := filepath.Join(s.tree, "pbfast", "internal", "testmessages")
 	compiler := protocompile.Compiler{
@@ -100,7 +100,7 @@ func renamed(file *descriptorpb.FileDescriptorProto, from, to string) (*descript
 	return out, prototext.Unmarshal([]byte(strings.ReplaceAll(string(text), from, to)), out)
 }
 
-// dependencies returns the files that a file imports, each before those that import it.
+// dependencies returns the files that a file imports, each after its own imports.
 func dependencies(file protoreflect.FileDescriptor) []*descriptorpb.FileDescriptorProto {
 	var out []*descriptorpb.FileDescriptorProto
 	seen := map[string]bool{}

@@ -27,8 +27,7 @@ func (s *schema) Tag(fd protoreflect.FieldDescriptor) string {
 
 func plainFile(internal string) string { return filepath.Join(internal, "plain", "plain.go") }
 
-// msgpOmits is how many fields of a struct msgp can clear. With one more, v1.6.5 takes memory until
-// there is none.
+// msgpOmits limits a struct's optional fields. With one more, msgp v1.6.5 uses up all memory.
 const msgpOmits = 64
 
 func writeMsgp(s *schema, internal string) error {
@@ -47,9 +46,8 @@ func writeMsgp(s *schema, internal string) error {
 	return s.runTool(made, "msgp", "-file", plainFile(internal), "-o", made, "-tests=false", "-io=false")
 }
 
-// writeEasyjson runs easyjson, which compiles the package for which it generates: in its module, or
-// for a brought message in one of its own. The methods must not have the names that encoding/json
-// looks for.
+// writeEasyjson runs easyjson. easyjson compiles package plain in the source's module, or for a
+// brought message in a module of its own. The methods must not have encoding/json's names.
 func writeEasyjson(s *schema, internal string) error {
 	easyjson, err := s.toolPath("easyjson")
 	if err != nil {
@@ -57,7 +55,7 @@ func writeEasyjson(s *schema, internal string) error {
 	}
 	arguments := []string{"-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go"}
 	if s.brought {
-		return s.writeEasyjsonApart(internal, easyjson, arguments)
+		return s.writeBroughtEasyjson(internal, easyjson, arguments)
 	}
 	return pipeIn(filepath.Dir(plainFile(internal)), nil, easyjson, arguments...)
 }

@@ -19,8 +19,8 @@ import (
 // tools is the folder of the generators' go.mod.
 func (s *schema) tools() string { return filepath.Join(s.tree, "tools") }
 
-// runTool runs a tool of tools/go.mod, with absolute paths, which writes a file. The go command
-// would hide that a signal ended it.
+// runTool runs a tool of tools/go.mod that writes a file, given absolute paths. It does not use `go
+// tool`, which would hide that a signal ended the tool.
 func (s *schema) runTool(made, name string, args ...string) error {
 	path, err := s.toolPath(name)
 	if err != nil {
@@ -58,15 +58,14 @@ func pipeFrom(dir string, stdin []byte, name string, args ...string) ([]byte, er
 	return stdout.Bytes(), nil
 }
 
-// What a generator may take for one message. The go command, which may have to compile one first,
-// takes a part of the time.
+// A generator's limits for one message. The go command may have to compile the generator first, in
+// the same time.
 const (
 	generatorTime   = 10 * time.Minute
 	generatorMemory = 2 << 30 // bytes
 )
 
-// bounded runs a program, and ends it when it has taken more than it may. Memory is seen on Linux
-// only.
+// bounded runs a program, and kills it when it exceeds a limit. It sees memory on Linux only.
 func bounded(cmd *exec.Cmd, limit time.Duration, memory int64) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -106,8 +105,8 @@ func (s *schema) runPlugin(plugin, parameter, dir string, files []*descriptorpb.
 	return s.runPluginOn([]string{path}, parameter, dir, files, names...)
 }
 
-// runPluginOn is like runPlugin, for some of the files, or all if none is named. They must come
-// after those that they import. The plug-in is a program and its arguments.
+// runPluginOn is runPlugin for the named files, or all if none is named. Each file must come after
+// its imports. The plug-in is a program and its arguments.
 func (s *schema) runPluginOn(plugin []string, parameter, dir string, files []*descriptorpb.FileDescriptorProto, names ...string) error {
 	if len(names) == 0 {
 		for _, file := range files {
@@ -139,8 +138,8 @@ func (s *schema) runPluginOn(plugin []string, parameter, dir string, files []*de
 	return nil
 }
 
-// clear removes the files of a directory that match the pattern, so that no generated file stays
-// when its source is gone.
+// clear removes a directory's files that match the pattern, so that no generated file outlives its
+// source.
 func clear(dir, pattern string) error {
 	stale, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil {

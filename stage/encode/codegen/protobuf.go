@@ -30,8 +30,7 @@ func pooled(s *schema, dir string, files []*descriptorpb.FileDescriptorProto) er
 	return s.runPlugin("protoc-gen-go-vtproto", parameter, dir, files)
 }
 
-// makeLazy marks all fields that hold messages, except maps: parts are decoded when they are asked
-// for.
+// makeLazy marks all fields that hold messages, except maps. Their first use decodes them.
 func makeLazy(_ *schema, _ string, files []*descriptorpb.FileDescriptorProto) error {
 	for _, file := range files {
 		for _, message := range file.MessageType {

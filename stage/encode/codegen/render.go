@@ -36,7 +36,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	}).ParseFS(templateFiles, "templates/*.tmpl"))
 })
 
-// A page is what templates are given.
+// A page is the data of templates.
 type page struct {
 	*schema
 	Form   *form
@@ -50,7 +50,7 @@ func render(name string, data any) (string, error) {
 	return b.String(), err
 }
 
-// write writes a Go file from a template. It has those of the imports that these messages need.
+// write writes a Go file from a template, with the imports that the file uses.
 func (p page) write(to, pkg, name string, imports ...string) error {
 	body, err := render(name, p)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 //
 //	//encodegen:rows PART NAME: EXPRESSION, ...
 //
-// PART is what a brought message may lack (see parts), or - for what each one has. The row NAME
-// then gives the reason.
+// PART is a part that a brought message may lack (see parts), or - if none is needed. If the part is
+// lost, the row NAME says why.
 type declaration struct{ File, Part, Name, Rows string }
 
 var declared = regexp.MustCompile(`(?m)^//encodegen:rows (\S+) (\S+): (.*)$`)

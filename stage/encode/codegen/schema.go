@@ -18,8 +18,7 @@ import (
 type schema struct {
 	tree   string // root of the source, an absolute path
 	module string // import path of the folder of the generated packages
-	// lost are the forms for which there is no code, and why, by the names of their packages or
-	// files in bind.
+	// lost says why a form has no code, by the name of its package or of its file in bind.
 	lost map[string]string
 	// brought says that the messages are a user's. They keep protobuf's JSON names.
 	brought bool
@@ -62,19 +61,19 @@ func (s *schema) add(file protoreflect.FileDescriptor) {
 	s.Enums = append(s.Enums, listed(file.Enums())...)
 }
 
-func listed[T any](of interface {
+func listed[T any](list interface {
 	Len() int
 	Get(int) T
 }) []T {
 	var out []T
-	for i := range of.Len() {
-		out = append(out, of.Get(i))
+	for i := range list.Len() {
+		out = append(out, list.Get(i))
 	}
 	return out
 }
 
-// in sets where the source is that the code is for.
-func (s *schema) in(tree string) (err error) {
+// locate sets the source that the code is for.
+func (s *schema) locate(tree string) (err error) {
 	if s.tree, err = filepath.Abs(tree); err != nil {
 		return err
 	}
@@ -149,11 +148,11 @@ func shapeOf(fd protoreflect.FieldDescriptor) shape {
 	return single
 }
 
-// realOneof returns the oneof that a field belongs to, nil if there is none or only the one that
-// the word optional makes.
+// realOneof returns a field's oneof. It returns nil for no oneof, and for the oneof that the word
+// optional makes.
 func realOneof(fd protoreflect.FieldDescriptor) protoreflect.OneofDescriptor {
-	if of := fd.ContainingOneof(); of != nil && !of.IsSynthetic() {
-		return of
+	if oneof := fd.ContainingOneof(); oneof != nil && !oneof.IsSynthetic() {
+		return oneof
 	}
 	return nil
 }

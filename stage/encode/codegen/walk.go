@@ -10,11 +10,11 @@ import (
 )
 
 // A form is how a library holds a message v. Its templates, named after it and a field's shape, get
-// a field's value. What is done with the value is the same for all forms: see templates/walk.tmpl.
+// a field's value. Templates in templates/walk.tmpl, the same for all forms, use the value.
 type form struct {
 	name     string
-	prefix   string // of its functions: capnToOrder
-	Type     string // its messages' types without their names: "*pb."
+	prefix   string // begins its functions' names: capnToOrder
+	Type     string // begins its messages' types: "*pb."
 	Fails    bool   // values come with an error
 	ByteText bool   // text comes as bytes
 	structForm
@@ -25,11 +25,11 @@ type form struct {
 type walk struct {
 	*form
 	Verb    string
-	Some    bool // Read is of two fields only
+	Some    bool // Read reads two fields only
 	Message protoreflect.MessageDescriptor
-	Field   protoreflect.FieldDescriptor // which it is at
+	Field   protoreflect.FieldDescriptor // the current field
 
-	Of             protoreflect.FieldDescriptor // the field or, of a map, its value
+	Of             protoreflect.FieldDescriptor // the field or, for a map, its value
 	K, X           string                       // a key and a value in the form
 	Plain, Pointer string                       // the value in the plain struct, and its address
 }
@@ -39,13 +39,13 @@ func (f *form) Walk(verb string, md protoreflect.MessageDescriptor) (string, err
 	return render("walk", walk{form: f, Verb: verb, Message: md})
 }
 
-// Some is a function that reads two fields of a root message, which has the signature of bind.Form.
+// Some is the code of bind.Form's Some, which reads two fields of a root message.
 func (f *form) Some(md protoreflect.MessageDescriptor) (string, error) {
 	return render("walk", walk{form: f, Verb: "Read", Some: true, Message: md})
 }
 
-// Fields are those that the function is about. Some is about the first text, or another value if
-// there is none, and the last part.
+// Fields returns the fields to visit. Some visits the first text, or another value if there is no
+// text, and the last part.
 func (w walk) Fields() []protoreflect.FieldDescriptor {
 	if !w.Some {
 		return fieldsOf(w.Message)
@@ -67,7 +67,7 @@ func (w walk) Fields() []protoreflect.FieldDescriptor {
 	return slices.DeleteFunc([]protoreflect.FieldDescriptor{cmp.Or(text, value), part}, func(fd protoreflect.FieldDescriptor) bool { return fd == nil })
 }
 
-// lastValue is the last field with a value that a message always has, nil if there is none.
+// lastValue returns the last field that always has a value, nil if there is none.
 func lastValue(md protoreflect.MessageDescriptor) (last protoreflect.FieldDescriptor) {
 	for _, fd := range fieldsOf(md) {
 		if shapeOf(fd) == single && !isMessage(fd) {
@@ -124,8 +124,7 @@ func (w walk) Failed() string {
 	return "if err != nil { return err }"
 }
 
-// Open begins the block of an optional value, a list or a map. x says whether it is present, or its
-// length.
+// Open begins the block for an optional value, a list or a map. x is its presence or its length.
 func (w walk) Open(x string) (string, error) {
 	w.X = x
 	if shapeOf(w.Field) == optional {
@@ -134,23 +133,23 @@ func (w walk) Open(x string) (string, error) {
 	return render("counted", w)
 }
 
-// Use is what is done with the field's value, or an element.
+// Use is the code that uses the field's value, or an element.
 func (w walk) Use(x string) (string, error) {
-	at := w.Plain
-	w.X, w.Pointer = x, "&"+at
+	plain := w.Plain
+	w.X, w.Pointer = x, "&"+plain
 	switch shapeOf(w.Field) {
 	case optional:
-		w.Plain, w.Pointer = deref(w.Field, at), at
+		w.Plain, w.Pointer = deref(w.Field, plain), plain
 		if isBytes(w.Field) && w.Verb == "To" {
 			w.X = "append([]byte{}, " + x + "...)" // a list with no elements differs from no list
 		}
 	case repeated:
-		w.Plain, w.Pointer = at+"[i]", "&"+at+"[i]"
+		w.Plain, w.Pointer = plain+"[i]", "&"+plain+"[i]"
 	}
 	return render("use", w)
 }
 
-// Entry is what is done with a map's entry.
+// Entry is the code that uses a map's entry.
 func (w walk) Entry(k, x string) (string, error) {
 	w.Of, w.K, w.X, w.Plain, w.Pointer = w.Field.MapValue(), k, x, "y", "&y"
 	return render("entry", w)
@@ -201,11 +200,14 @@ func readScalar(fd protoreflect.FieldDescriptor, value string) string {
 	return "uint64(" + value + ")"
 }
 
+// address returns an expression for the address of a value, and p for *p.
+func address(value string) string { return strings.TrimPrefix("&"+value, "&*") }
+
 // same returns an expression that compares two plain values.
 func same(fd protoreflect.FieldDescriptor, a, b string) string {
 	switch fd.Kind() {
 	case protoreflect.MessageKind:
-		return fmt.Sprintf("same%s(%s, %s)", fd.Message().Name(), strings.TrimPrefix("&"+a, "&*"), strings.TrimPrefix("&"+b, "&*"))
+		return fmt.Sprintf("same%s(%s, %s)", fd.Message().Name(), address(a), address(b))
 	case protoreflect.FloatKind:
 		return fmt.Sprintf("sameFloat(%s, %s)", a, b)
 	case protoreflect.DoubleKind:

@@ -1,5 +1,5 @@
-// Package hello is the message of the send stage and the ways to turn it into bytes. Its generated
-// code is made with that of stage/encode, by go generate there.
+// Package hello is the send stage's message and the ways to turn it into bytes. `go generate` in
+// stage/encode also makes its generated code.
 package hello
 
 import (
@@ -40,8 +40,8 @@ var (
 	}
 )
 
-// Raw has the payload's bytes alone, which are a message of the caller's own. What it decodes
-// shares memory with the bytes.
+// Raw is the payload alone, a message of the caller's own. What it decodes shares memory with the
+// bytes.
 var Raw = Codec{"raw", "application/octet-stream",
 	func(m any) ([]byte, error) {
 		if request, ok := m.(*Request); ok {
@@ -75,7 +75,7 @@ func CodecNamed(name string) (Codec, error) {
 	return Codec{}, fmt.Errorf("there is no codec %q", name)
 }
 
-// GRPC is the codec in the form that grpc-go wants, nil for the one that it has built in.
+// GRPC returns the codec in grpc-go's form, nil for the codec that grpc-go has built in.
 func (c Codec) GRPC() encoding.CodecV2 {
 	if c.Name == Proto.Name {
 		return nil
@@ -106,7 +106,7 @@ func (c grpcCodec) Unmarshal(data mem.BufferSlice, m any) error {
 	return c.owned(buffer.ReadOnlyData(), m)
 }
 
-// owned decodes what is the library's again afterwards.
+// owned decodes data that the library overwrites later.
 func (c Codec) owned(data []byte, m any) error {
 	if c.Name == Raw.Name {
 		data = bytes.Clone(data)
@@ -114,10 +114,10 @@ func (c Codec) owned(data []byte, m any) error {
 	return c.Unmarshal(data, m)
 }
 
-// Connect is the codec in the form that connect-go wants.
+// Connect returns the codec in connect-go's form.
 func (c Codec) Connect() ConnectCodec { return ConnectCodec{c} }
 
-// ConnectCodec is a codec as connect-go wants it.
+// ConnectCodec is a codec in connect-go's form.
 type ConnectCodec struct{ codec Codec }
 
 // Name is the content type's last part.

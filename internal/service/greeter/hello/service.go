@@ -32,7 +32,7 @@ func Register(s grpc.ServiceRegistrar, greet Greeter) {
 	}, nil)
 }
 
-// Filling is a payload that does not compress, nil for a size of 0.
+// Filling returns a payload that does not compress, nil for a size of 0.
 func Filling(size int, seed uint64) []byte {
 	if size == 0 {
 		return nil
@@ -45,8 +45,8 @@ func Filling(size int, seed uint64) []byte {
 	return p
 }
 
-// Greeting is what the server says to a request over a protocol; over gRPC and Connect,
-// whose handlers are not told the protocol, proto is "".
+// Greeting returns the server's reply to a request over a protocol. Handlers of gRPC and Connect do
+// not know the protocol, and give "".
 func Greeting(request *Request, proto string) *Reply {
 	reply := &Reply{Response: "Hello " + request.Secure, Payload: request.Payload}
 	if proto != "" {

@@ -1,7 +1,7 @@
 // Package wire counts the bytes that cross a connection, and the connections.
 //
-// Bytes are those that the program reads and writes: the payload of TCP and UDP. Headers of TCP,
-// UDP and IP, and what the kernel retransmits, do not count.
+// It counts the bytes that the program reads and writes: the payload of TCP and UDP. It does not
+// count headers of TCP, UDP and IP, nor what the kernel retransmits.
 package wire
 
 import (
@@ -12,17 +12,17 @@ import (
 	"golang.org/x/net/ipv4"
 )
 
-// Count is what went through some connections. It may be read at any time.
+// Count counts the bytes of some connections. Read it at any time.
 type Count struct {
 	In, Out atomic.Int64 // bytes
 	Conns   atomic.Int64 // connections ever made
 	open    sync.WaitGroup
 }
 
-// WaitClosed waits until every connection that was made has been closed.
+// WaitClosed waits until every connection is closed.
 func (c *Count) WaitClosed() { c.open.Wait() }
 
-// Conn counts what goes through a stream connection.
+// Conn counts the bytes of a stream connection.
 func (c *Count) Conn(conn net.Conn) net.Conn {
 	c.Conns.Add(1)
 	c.open.Add(1)
@@ -42,7 +42,7 @@ func (s *stream) Read(p []byte) (int, error) {
 }
 
 func (s *stream) Write(p []byte) (int, error) {
-	// Counted before, as the answer may come before Write returns.
+	// The answer may come before Write returns, so count first.
 	s.count.Out.Add(int64(len(p)))
 	n, err := s.Conn.Write(p)
 	s.count.Out.Add(int64(n - len(p)))
@@ -60,7 +60,7 @@ func (s *stream) Close() error {
 // CloseWrite sends the end of the stream and leaves the other direction open.
 func (s *stream) CloseWrite() error { return s.Conn.(*net.TCPConn).CloseWrite() }
 
-// Listener counts what goes through the connections that it accepts.
+// Listener counts the bytes of the connections that it accepts.
 func (c *Count) Listener(l net.Listener) net.Listener { return &listener{l, c} }
 
 type listener struct {
@@ -76,8 +76,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	return l.count.Conn(conn), nil
 }
 
-// Packets counts what goes through a UDP socket. It keeps all that quic-go makes use of:
-// reading in batches, segmentation offload, ECN.
+// Packets counts the bytes of a UDP socket. It keeps what quic-go uses: reading in batches,
+// segmentation offload, ECN.
 func (c *Count) Packets(conn *net.UDPConn) net.PacketConn {
 	return &packets{UDPConn: conn, batch: ipv4.NewPacketConn(conn), count: c}
 }

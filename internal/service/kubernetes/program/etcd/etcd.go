@@ -1,4 +1,4 @@
-// Package etcd puts an etcd of one member into a server's process.
+// Package etcd runs an etcd of one member in a server's process.
 package etcd
 
 import (
@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Inside has a server's command start an etcd first. The command then has --etcd-dir and
-// --etcd-fsync instead of --etcd-servers.
+// Inside makes a server's command start an etcd first. It replaces flag --etcd-servers by --etcd-dir
+// and --etcd-fsync.
 func Inside(cmd *cobra.Command) *cobra.Command {
 	dir := cmd.Flags().String("etcd-dir", "", "folder for etcd's data")
 	fsync := cmd.Flags().Bool("etcd-fsync", false, "have etcd sync each write to disk")

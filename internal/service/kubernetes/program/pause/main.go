@@ -1,5 +1,4 @@
-// Command pause does nothing until it is told to end: every pod has one, which holds its
-// namespaces.
+// Command pause does nothing until a signal ends it. Every pod runs one to hold its namespaces.
 package main
 
 import (
