@@ -191,7 +191,10 @@ func (d *Decoder) foreign(p []byte, i, depth int, m any, r resolver) int {
 	if i < 0 {
 		return i
 	}
-	if depth <= 0 {
+	limit := depth
+	if _, ok := m.(proto.Message); !ok {
+		limit = 0 // protobuf-go starts to count again at a message without reflection
+	} else if depth <= 0 {
 		return tooDeep
 	}
 	if readKnown(m, v) {
@@ -202,7 +205,7 @@ func (d *Decoder) foreign(p []byte, i, depth int, m any, r resolver) int {
 		AllowPartial:   true,
 		DiscardUnknown: d.flags()&protoiface.UnmarshalDiscardUnknown != 0,
 		NoLazyDecoding: d.flags()&protoiface.UnmarshalNoLazyDecoding != 0,
-		RecursionLimit: depth,
+		RecursionLimit: limit,
 		Resolver:       r,
 	}
 	if err := o.Unmarshal(v, reflected(m)); err != nil {
