@@ -16,7 +16,7 @@ var (
 		"configmap1MB": "1 MB ConfigMap", "releaselist500": "500 Releases",
 	}
 	spokenOps = map[string]string{
-		crud: " made and gone", "create": " created", "get": " read", "update": " updated", "delete": " deleted", "watch": " watched",
+		crud: " life cycle", "create": " created", "get": " read", "update": " updated", "delete": " deleted", "watch": " watched",
 		"list100": "s listed", "list500": "s listed", "encode": " encoded", "decode": " decoded",
 	}
 )
