@@ -27,16 +27,16 @@ func loadCommand() *cobra.Command {
 		Use:   "load [URL]",
 		Short: "Send requests at a constant rate, and say how long they took",
 		Long: `Load sends requests at a rate that does not depend on the server (an open loop),
-and counts each latency from when the request was due. With --rate max every
-connection sends its next request as soon as it has an answer (a closed loop).
-Without a URL it starts a server of its own, in another process.
+and counts each latency from when the request was due. Without a URL it starts a
+server of its own, in another process. --against compares two servers.
 
 Exit status: 0 if all succeeded and, at a rate, the latencies are valid; 1 if
 not; 2 for wrong usage or a fault of the tool; 130 if interrupted.`,
 		Example: `  postage load --rate 1000 https://localhost:8443/hello
-  postage load --rate max -X PUT -d @order.json http://localhost:8080/orders
+  postage load -X PUT -d @order.json http://localhost:8080/orders
   postage load --proto grpc --method pkg.Service/Call http://localhost:50051
-  postage load --proto http2 --slo 'p99<5ms' http://localhost:8080/`,
+  postage load --proto http2 --slo 'p99<5ms' http://localhost:8080/
+  postage load --against http://localhost:8081/ http://localhost:8080/`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if f.fleet.share != "" {
@@ -51,6 +51,7 @@ not; 2 for wrong usage or a fault of the tool; 130 if interrupted.`,
 	f.registerSending(flags)
 	f.registerOutput(flags)
 	f.fleet.register(flags)
+	f.sides.register(flags)
 	helpInGroups(cmd, "rate duration conns proto request header body method expect assert slo json html", loadGroups...)
 	return cmd
 }
@@ -71,6 +72,9 @@ func runLoad(cmd *cobra.Command, args []string, f loadFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	if f.sides.against != "" {
+		return f.compare(cmd, target)
+	}
 	pool, err := load.Open(cmd.Context(), target)
 	if err != nil {
 		return err
@@ -87,7 +91,7 @@ func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.
 	if err := f.check(args); err != nil {
 		return nil, err
 	}
-	if err := f.checkFleet(flags, args); err != nil {
+	if err := errors.Join(f.checkFleet(flags, args), f.checkAgainst(args)); err != nil {
 		return nil, err
 	}
 	if err := refuse([]refusal{

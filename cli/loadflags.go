@@ -18,6 +18,7 @@ import (
 // loadFlags are the flags of `postage load`.
 type loadFlags struct {
 	fleet fleetFlags
+	sides againstFlags
 
 	// When, and how much.
 	rate                            rateFlag
@@ -96,7 +97,7 @@ func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, in HdrHistogram's log format")
 	flags.StringVar(&f.prometheus, "prometheus", "", "serve the metrics to Prometheus on `address`, such as :9464, at /metrics")
 	flags.StringArrayVar(&f.expect, "expect", nil, "`statuses` that are successes (2xx,304), or what bodies match (body~ok, body!~errors); may be repeated")
-	flags.StringVar(&f.server, "server", "", "also measure the CPU time of the server: `PID`, a process here and those that it started, or the URL of its metrics for Prometheus, for its allocations and garbage collections too")
+	flags.StringVar(&f.server, "server", "", "also measure the CPU time of the server: `PID`, a process here and those that it started (with --against OLD,NEW), or the URL of its metrics for Prometheus, for its allocations and garbage collections too")
 }
 
 // loadGroups are the flags of `postage load` as its help lists them.
@@ -105,6 +106,7 @@ var loadGroups = []flagGroup{
 	{"When, and how much", "rate duration max-requests arrivals warm-up wait timeout give-up"},
 	{"Where to, and how", "proto conns streams connect-to insecure ca cert key cpu"},
 	{"What is a success", "expect assert slo"},
+	{"Two servers", "against serve at-once gate out"},
 	{"Output", "json csv html hdr-log prometheus server"},
 	{"On Kubernetes", "kubernetes workers image namespace kubeconfig host-network attach"},
 	{"This command", "help"},

@@ -13,6 +13,8 @@ import (
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"postage/internal/sys/proc"
 )
 
 // A Server is what is asked how much it uses: the process PID here with those that it started, or
@@ -76,7 +78,7 @@ func treeCPU(pid int) (sum time.Duration, err error) {
 	if err != nil || len(files) == 0 {
 		return 0, errors.Join(errors.New("there is no /proc: give the URL of its metrics"), err)
 	}
-	used, children := map[int]time.Duration{}, map[int][]int{}
+	used, ofChildren, children := map[int]time.Duration{}, map[int]time.Duration{}, map[int][]int{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -87,9 +89,13 @@ func treeCPU(pid int) (sum time.Duration, err error) {
 		if err != nil || len(fields) < 15 {
 			continue
 		}
-		for _, field := range fields[11:15] { // user and system time, and those of ended children
+		for i, field := range fields[11:15] { // user and system time, and those of ended children
 			n, _ := strconv.ParseInt(field, 10, 64)
-			used[own] += time.Duration(n) * time.Second / ticks
+			lasted := time.Duration(n) * time.Second / ticks
+			used[own] += lasted
+			if i >= 2 {
+				ofChildren[own] += lasted
+			}
 		}
 		parent, _ := strconv.Atoi(fields[1])
 		children[parent] = append(children[parent], own)
@@ -98,7 +104,11 @@ func treeCPU(pid int) (sum time.Duration, err error) {
 		return 0, errors.New("there is no such process")
 	}
 	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
-		sum += used[queue[0]]
+		own := used[queue[0]]
+		if exact, err := proc.CPUOf(queue[0]); err == nil {
+			own = exact + ofChildren[queue[0]]
+		}
+		sum += own
 		queue = append(queue, children[queue[0]]...)
 	}
 	return sum, nil

@@ -174,8 +174,8 @@ func (c *Counts) add(other *Counts) {
 	for why, n := range other.Account.Limits {
 		c.Account.Limits[why] += n
 	}
-	c.Successes.add(other.Successes)
-	c.Failures.add(other.Failures)
+	c.Successes.Add(other.Successes)
+	c.Failures.Add(other.Failures)
 	for why, n := range other.Errors {
 		c.Errors[why] += n
 	}
@@ -201,11 +201,11 @@ func (c *Counts) add(other *Counts) {
 	}
 	c.Messages.Sent += other.Messages.Sent
 	c.Messages.Received += other.Messages.Received
-	c.Messages.Latency.add(other.Messages.Latency)
+	c.Messages.Latency.Add(other.Messages.Latency)
 }
 
-// add adds another histogram, if there is one.
-func (h *Histogram) add(other Histogram) {
+// Add adds another histogram, if there is one.
+func (h *Histogram) Add(other Histogram) {
 	if other.Histogram == nil {
 		return
 	}

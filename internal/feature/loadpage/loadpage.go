@@ -51,18 +51,22 @@ func New(t *load.Target, r *load.Result, began time.Time, seconds []Second) Page
 		what = fmt.Sprintf("%d requests, the first %s", n, what)
 	}
 	p := Page{What: fmt.Sprintf("%s %s by %s, %d connections", what, first.URL.Redacted(), t.Proto, t.Conns), Started: began, Load: r.Summary(), Seconds: seconds}
-	if r.Invalid() != "" {
-		return p
+	if r.Invalid() == "" {
+		p.Distribution = Quantiles(r.Latency, r.OnTime)
 	}
-	// Twenty percentiles for each factor of ten in the share of slower requests, as far as there
-	// are enough requests and the generator was on time.
+	return p
+}
+
+// Quantiles are twenty percentiles for each factor of ten in the share of slower requests, as far as
+// there are enough requests and the percentile is known.
+func Quantiles(h load.Histogram, known func(percentile float64) bool) (all []Quantile) {
 	for i := 0; ; i++ {
 		slower := math.Pow(10, -float64(i)/20)
 		q := 100 * (1 - slower)
-		if slower*float64(r.Latency.TotalCount()) < 1 || !r.OnTime(q) {
-			return p
+		if slower*float64(h.TotalCount()) < 1 || !known(q) {
+			return all
 		}
-		p.Distribution = append(p.Distribution, Quantile{Percentile: q, NS: float64(r.Latency.ValueAtQuantile(q))})
+		all = append(all, Quantile{Percentile: q, NS: float64(h.ValueAtQuantile(q))})
 	}
 }
 
@@ -91,6 +95,8 @@ type curve struct{ Class, Name, Path string }
 var (
 	//go:embed page/page.gohtml
 	pageText string
+	//go:embed page/plot.gohtml
+	plotText string
 	//go:embed page/page.css
 	pageCSS string
 )
@@ -98,6 +104,14 @@ var (
 // HTML writes the page. It is self-contained: no network, no scripts.
 func HTML(w io.Writer, p Page) error {
 	p.Started, p.Seconds = p.Started.UTC(), joined(p.Seconds)
+	var plots []template.HTML
+	for _, plot := range p.plots() {
+		drawn, err := plot.html()
+		if err != nil {
+			return err
+		}
+		plots = append(plots, drawn)
+	}
 	body, err := report.Fragment(pageText, template.FuncMap{
 		"known":   func(ns *float64) string { return report.Known(ns, report.Duration) },
 		"of":      func(x *float64) float64 { return *x },
@@ -105,13 +119,20 @@ func HTML(w io.Writer, p Page) error {
 	}, struct {
 		Page
 		Percentiles []string
-		Plots       []linePlot
-	}{p, []string{"p50", "p75", "p90", "p99", "p99.9", "p99.99", "max"}, p.plots()})
+		Plots       []template.HTML
+	}{p, []string{"p50", "p75", "p90", "p99", "p99.9", "p99.99", "max"}, plots})
 	if err != nil {
 		return err
 	}
+	return Write(w, body)
+}
+
+// Write writes a page with another body.
+func Write(w io.Writer, body template.HTML) error {
 	return report.Page{Title: "load", Command: "load", Style: template.CSS(pageCSS), Body: body}.Write(w)
 }
+
+func (p *linePlot) html() (template.HTML, error) { return report.Fragment(plotText, nil, p) }
 
 // joined joins neighbouring seconds until there are few enough, and a short last second to the one
 // before. Joined seconds have the worst latencies among them.
@@ -189,7 +210,7 @@ func (p *Page) plots() (plots []linePlot) {
 		}))
 	}
 	if len(p.Distribution) > 1 {
-		plots = append(plots, distribution(p.Distribution))
+		plots = append(plots, distribution(Distributed{"latency", p.Distribution}))
 	}
 	return plots
 }
@@ -224,17 +245,37 @@ func (p *Page) overTime(title string, height int, latencies bool, figures []seco
 	return plot
 }
 
+// Distribution plots the latencies of several loads over each other.
+func Distribution(loads ...Distributed) (template.HTML, error) {
+	plot := distribution(loads...)
+	return plot.html()
+}
+
+// Distributed are the latencies of a load, by rising percentile.
+type Distributed struct {
+	Name      string
+	Quantiles []Quantile
+}
+
+// curveClasses are the styles of a plot's curves.
+var curveClasses = []string{"c2", "c1", "c0"}
+
 // distribution plots latency by percentile. The x axis is the log of the share of slower requests,
 // so that the tail has as much room as the rest.
-func distribution(all []Quantile) linePlot {
+func distribution(loads ...Distributed) linePlot {
 	p := newLinePlot("Distribution of latency (log scales)", "percentile", 320)
 	nines := func(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
-	all = slices.DeleteFunc(slices.Clone(all), func(q Quantile) bool { return q.Percentile >= 100 })
 	var values []float64
-	for _, q := range all {
-		values = append(values, q.NS)
+	most := 1.0
+	for _, l := range loads {
+		for _, q := range l.Quantiles {
+			values = append(values, q.NS)
+			if q.Percentile < 100 {
+				most = max(most, nines(q.Percentile))
+			}
+		}
 	}
-	x := report.NewLinear(0, max(1, nines(all[len(all)-1].Percentile)), p.Left, p.Right)
+	x := report.NewLinear(0, most, p.Left, p.Right)
 	y := report.NewLog(values, p.Bottom, p.Top)
 	for _, percentile := range []float64{0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999} {
 		if nines(percentile) <= x.High {
@@ -242,6 +283,9 @@ func distribution(all []Quantile) linePlot {
 		}
 	}
 	p.Y = y.Ticks(report.Duration)
-	p.draw("c2", "latency", len(all), func(i int) (float64, float64) { return x.At(nines(all[i].Percentile)), y.At(all[i].NS) })
+	for i, l := range loads {
+		all := slices.DeleteFunc(slices.Clone(l.Quantiles), func(q Quantile) bool { return q.Percentile >= 100 })
+		p.draw(curveClasses[i], l.Name, len(all), func(i int) (float64, float64) { return x.At(nines(all[i].Percentile)), y.At(all[i].NS) })
+	}
 	return p
 }

@@ -1,0 +1,336 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"postage/internal/feature/build"
+	"postage/internal/feature/loadagainst"
+	"postage/internal/kit/report"
+	"postage/lab"
+	"postage/load"
+)
+
+// againstFlags are the flags of `postage load` that compare two servers.
+type againstFlags struct {
+	against, serve, out string
+	atOnce              bool
+	gate                []string
+	limits              []loadagainst.Limit
+}
+
+func (f *againstFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.against, "against", "", "compare with the server at this `URL or revision`, in turns: the old side; a revision needs --serve")
+	flags.StringVar(&f.serve, "serve", "", "start both sides with this shell `command`, in their own code; {addr} is where each shall listen")
+	flags.BoolVar(&f.atOnce, "at-once", false, "send to both sides at the same time, half of --rate to each, in place of in turns")
+	flags.StringArrayVar(&f.gate, "gate", nil, "fail if a figure is higher than this `limit` allows, such as p99:5%, cpu:3% or errors:0; may be repeated")
+	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show`; a comparison that was interrupted goes on")
+}
+
+// checkAgainst rejects what cannot be combined with a comparison of two servers.
+func (f *loadFlags) checkAgainst(args []string) (err error) {
+	a := &f.sides
+	revision := a.against != "" && !strings.Contains(a.against, "://")
+	if err := refuse([]refusal{
+		{a.against == "" && (a.serve != "" || a.atOnce || len(a.gate) > 0 || a.out != ""), "--serve, --at-once, --gate and --out are for a comparison", "give --against the other server's URL, or a revision"},
+		{a.against != "" && len(args) == 0, "--against needs the URL of the new side too", "such as http://localhost/orders; with --serve only its path counts"},
+		{revision && a.serve == "", fmt.Sprintf("--against %s is no URL", a.against), "write http:// before it; for a revision, --serve says how to start the server"},
+		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision, such as HEAD~1"},
+		{a.against != "" && (f.rate.max || f.rate.stages != nil || f.replay != "" || f.fleet.on || f.most > 0), "--against takes turns at one rate", "leave out --rate max, stages, --replay, --max-requests and --kubernetes"},
+		{a.against != "" && f.slo != "" && (a.out != "" || len(a.gate) > 0 || a.atOnce || f.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate, --at-once and --html"},
+		{a.against != "" && (f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0), "--csv, --hdr-log, --prometheus and --assert are about one server", "--out keeps every slice, and --gate judges the difference"},
+	}); err != nil {
+		return err
+	}
+	for _, text := range a.gate {
+		limit, err := loadagainst.ParseLimit(text)
+		if err != nil {
+			return fmt.Errorf("--gate: %w", err)
+		}
+		a.limits = append(a.limits, limit)
+	}
+	return nil
+}
+
+// compare measures two servers in turns.
+func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error) {
+	var sides loadagainst.Sides
+	targets, closeAll, err := f.openSides(cmd, target, &sides)
+	defer func() { err = errors.Join(err, closeAll()) }()
+	if err != nil {
+		return err
+	}
+	plan := load.Plan{Poisson: f.arrivals == "poisson", Patience: f.wait}
+	if f.slo != "" {
+		return f.searchBoth(cmd, &sides, plan)
+	}
+	rec, keep, err := f.record(&sides, target)
+	if err != nil {
+		return err
+	}
+	if len(rec.Pairs) == 0 && rec.Header.Slice == 0 {
+		if rec.Header.Notes, err = f.answers(cmd.Context(), targets); err != nil {
+			return err
+		}
+		say(cmd, "calibrating: how long a slice has to be, and how long a server needs after a switch")
+		if err := sides.Calibrate(cmd.Context(), plan, &rec.Header); err != nil {
+			return err
+		}
+	}
+	if cmd.Context().Err() != nil {
+		return lab.ErrInterrupted
+	}
+	write, closeFile, err := keep()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeFile()) }()
+	live := newView(cmd.ErrOrStderr())
+	failed := sides.Run(cmd.Context(), plan, rec, func(p loadagainst.Pair) error {
+		if live.live {
+			live.draw(fmt.Sprintf("%d of %d pairs of slices", len(rec.Pairs), len(rec.Pairs)+rec.PairsLeft()))
+		}
+		return write(p)
+	})
+	live.erase()
+	if len(rec.Pairs) == 0 && failed != nil {
+		return failed
+	}
+	return errors.Join(failed, f.answer(cmd, rec, failed))
+}
+
+// searchSlice is how long a side is loaded before the other has its turn, in a search.
+const searchSlice = time.Second
+
+// searchBoth finds the highest rate of each side that keeps the objectives.
+func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, plan load.Plan) error {
+	found, err := sides.Search(cmd.Context(), plan, f.rate.rate, searchSlice, f.objectives, func(side string, rate float64, missed string) {
+		say(cmd, "%s, %.0f/s: %s", side, rate, cmp.Or(missed, "holds"))
+	})
+	if err != nil {
+		return cmp.Or(cmd.Context().Err(), err)
+	}
+	if f.json {
+		return report.WriteJSON(cmd.OutOrStdout(), map[string]loadagainst.Capacity{"old": found[0], "new": found[1]})
+	}
+	for i, c := range found {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s  %s: %s holds up to %.0f requests a second; above, %s\n", []string{"old", "new"}[i], sides[i].Name, f.slo, c.Rate, c.Missed)
+	}
+	return nil
+}
+
+// answer prints the comparison, and judges it.
+func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed error) error {
+	form := formFlags{}
+	form.JSON = f.json
+	if err := rec.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil {
+		return err
+	}
+	if f.html != "" {
+		if err := writeFile(f.html, rec.HTML); err != nil {
+			return err
+		}
+	}
+	if cmd.Context().Err() != nil {
+		return lab.ErrInterrupted
+	}
+	if failed != nil || len(f.sides.limits) == 0 {
+		return nil
+	}
+	outcome, lines := rec.Analyze().Judge(f.sides.limits)
+	for _, line := range lines {
+		say(cmd, "--gate %s", line)
+	}
+	return gateStatus(cmd, outcome, nil, "")
+}
+
+// openSides starts both servers, if they are to be started, and opens connections to them.
+func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *loadagainst.Sides) (targets [2]*load.Target, closeAll func() error, err error) {
+	ctx := cmd.Context()
+	var closers []func() error
+	closeAll = func() error {
+		var errs []error
+		for _, c := range slices.Backward(closers) {
+			errs = append(errs, c())
+		}
+		return errors.Join(errs...)
+	}
+	servers, err := f.servers()
+	if err != nil {
+		return targets, closeAll, err
+	}
+	names := [2]string{f.sides.against, cmp.Or(target.Request.URL, &url.URL{}).Redacted()}
+	for i, revision := range []string{f.sides.against, ""} {
+		side := &loadagainst.Side{Name: names[i], Server: servers[i]}
+		sides[i] = side
+		targets[i] = target
+		switch {
+		case f.sides.serve != "":
+			source, err := openSource(ctx, revision)
+			if err != nil {
+				return targets, closeAll, fmt.Errorf("--against: %w", err)
+			}
+			closers = append(closers, source.Close)
+			side.Name = cmp.Or(revision, "the working tree")
+			folder, err := source.Folder(ctx)
+			if err != nil {
+				return targets, closeAll, err
+			}
+			say(cmd, "starting %s", side.Name)
+			served, err := loadagainst.Serve(ctx, f.sides.serve, folder)
+			if err != nil {
+				return targets, closeAll, fmt.Errorf("--serve: %w", err)
+			}
+			closers = append(closers, func() error { served.Close(); return nil })
+			side.Ended = served.Ended
+			side.Server = load.Server{PID: served.PID()}
+			targets[i] = moved(target, &url.URL{Scheme: target.Request.URL.Scheme, Host: served.Addr})
+		case i == 0:
+			u, err := load.ParseURL(f.sides.against)
+			if err != nil {
+				return targets, closeAll, fmt.Errorf("--against: %w", err)
+			}
+			targets[i] = moved(target, u)
+		}
+		if side.Pool, err = load.Open(ctx, targets[i]); err != nil {
+			return targets, closeAll, fmt.Errorf("%s: %w", side.Name, err)
+		}
+		closers = append(closers, side.Pool.Close)
+	}
+	return targets, closeAll, nil
+}
+
+// openSource is a revision's code, or for "" the working tree's.
+func openSource(ctx context.Context, revision string) (*build.Source, error) {
+	if revision == "" {
+		return build.WorkingTree(ctx, ".")
+	}
+	return build.Revision(ctx, ".", revision)
+}
+
+// servers are whom --server names, the old side first.
+func (f *loadFlags) servers() (servers [2]load.Server, err error) {
+	if f.server == "" {
+		return servers, nil
+	}
+	both := strings.Split(f.server, ",")
+	if len(both) != 2 || f.sides.serve != "" {
+		return servers, hinted(fmt.Errorf("--server %q: with --against it names two, OLD,NEW", f.server), "with --serve leave it out: what it starts is measured")
+	}
+	for i, text := range both {
+		if servers[i], err = load.ParseServer(text); err != nil {
+			return servers, fmt.Errorf("--server: %w", err)
+		}
+	}
+	return servers, nil
+}
+
+// moved is the target on another server. Where there is one request and the URL has a path, that
+// takes the place of the request's.
+func moved(t *load.Target, to *url.URL) *load.Target {
+	out := *t
+	out.Request.URL = onServer(t.Request.URL, to)
+	if len(t.Requests) == 0 && to.Path != "" {
+		out.Request.URL = to
+	}
+	out.Requests = slices.Clone(t.Requests)
+	for i := range out.Requests {
+		out.Requests[i].URL = onServer(out.Requests[i].URL, to)
+	}
+	return &out
+}
+
+func onServer(u, to *url.URL) *url.URL {
+	if u == nil {
+		return nil
+	}
+	moved := *u
+	moved.Scheme, moved.Host = to.Scheme, to.Host
+	return &moved
+}
+
+// record opens the record that --out names, to go on with it, or begins one.
+func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (rec *loadagainst.Record, keep func() (func(loadagainst.Pair) error, func() error, error), err error) {
+	header := loadagainst.NewHeader(f.rate.rate, f.duration, f.sides.atOnce, rand.Uint64())
+	header.Old, header.New = sides[0].Name, sides[1].Name
+	header.What = described(target)
+	rec = &loadagainst.Record{Header: header}
+	if f.sides.out == "" {
+		nothing := func(loadagainst.Pair) error { return nil }
+		return rec, func() (func(loadagainst.Pair) error, func() error, error) {
+			return nothing, func() error { return nil }, nil
+		}, nil
+	}
+	if info, err := os.Stat(f.sides.out); err == nil && info.Size() > 0 {
+		if rec, err = loadagainst.Load(f.sides.out); err != nil {
+			return nil, nil, fmt.Errorf("--out: %w", err)
+		}
+		if why := header.Differs(&rec.Header); why != "" {
+			return nil, nil, hinted(fmt.Errorf("--out %s has another comparison: %s", f.sides.out, why), "give --out another file, or remove it")
+		}
+		rec.Header.Seconds = header.Seconds
+	}
+	return rec, func() (func(loadagainst.Pair) error, func() error, error) {
+		file, err := os.OpenFile(f.sides.out, os.O_RDWR|os.O_CREATE, 0o666)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--out: %w", err)
+		}
+		write, err := rec.Write(file)
+		return write, file.Close, err
+	}, nil
+}
+
+// described says what is sent.
+func described(t *load.Target) string {
+	if len(t.Requests) > 1 {
+		return fmt.Sprintf("%d requests by %s", len(t.Requests), t.Proto)
+	}
+	r := t.Request
+	if len(t.Requests) == 1 {
+		r = t.Requests[0]
+	}
+	return fmt.Sprintf("%s %s by %s", cmp.Or(t.RPC, r.Method), r.URL.Path, t.Proto)
+}
+
+// comparedAnswers is how many requests are compared before a load.
+const comparedAnswers = 20
+
+// answers says where the sides answer differently, by HTTP.
+func (f *loadFlags) answers(ctx context.Context, targets [2]*load.Target) (notes []string, err error) {
+	if !slices.Contains(loadProtos[:2], f.proto) || f.connectTo != "" {
+		return nil, nil
+	}
+	client := &http.Client{
+		Timeout: f.timeout, Transport: &http.Transport{TLSClientConfig: targets[0].TLS},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	defer client.CloseIdleConnections()
+	all := [2][]load.Request{}
+	for i, t := range targets {
+		if all[i] = t.Requests; len(all[i]) == 0 {
+			all[i] = []load.Request{t.Request}
+		}
+	}
+	for i := range min(comparedAnswers, len(all[0])) {
+		why, err := loadagainst.SameAnswers(ctx, client, &all[0][i], &all[1][i])
+		if err != nil {
+			return nil, err
+		}
+		if why != "" && !slices.Contains(notes, why) {
+			notes = append(notes, why)
+		}
+	}
+	return notes, nil
+}

@@ -1,0 +1,290 @@
+package loadagainst
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"postage/internal/kit/report"
+	"postage/internal/verdict"
+	"postage/load"
+)
+
+// drawn is a record of two servers whose latencies are drawn: lognormal about 1 ms, with a moment of
+// the machine that both sides of a pair share. change alters the new side's latency of a request.
+func drawn(rng *rand.Rand, pairs, requests int, change func(ns float64) (float64, bool)) *Record {
+	r := &Record{Header: NewHeader(1000, time.Hour, false, 1)}
+	r.Header.Slice, r.Header.Settle = 250*time.Millisecond, 20*time.Millisecond
+	for range pairs {
+		moment := math.Exp(0.3 * rng.NormFloat64())
+		var p Pair
+		for side := range p.Slices {
+			s := &p.Slices[side]
+			s.Latency = load.Histogram{Histogram: hdrhistogram.New(1, int64(time.Minute), 3)}
+			s.Errors, s.Server = map[string]int64{}, &load.ServerUse{}
+			for range requests {
+				ns, ok := 1e6*moment*math.Exp(0.5*rng.NormFloat64()), true
+				if side == 1 {
+					ns, ok = change(ns)
+				}
+				if !ok {
+					s.Failed++
+					s.Errors["status 500"]++
+				}
+				_ = s.Latency.RecordValue(int64(ns))
+				s.Server.CPUSeconds += 20e-6 * math.Exp(0.2*rng.NormFloat64())
+			}
+			s.Due, s.OnTime, s.Answered, s.ServerRequests = int64(requests), int64(requests), int64(requests), int64(requests)
+		}
+		r.Pairs = append(r.Pairs, p)
+	}
+	return r
+}
+
+func figure(t *testing.T, r *Result, name string) *Figure {
+	t.Helper()
+	for i := range r.Figures {
+		if r.Figures[i].Name == name {
+			return &r.Figures[i]
+		}
+	}
+	t.Fatalf("%s is missing: %v", name, r.Missing)
+	return nil
+}
+
+// Equal sides are seldom called different, and their intervals contain 1 as often as they say.
+func TestEqualSides(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	const runs = 200
+	different, contained := 0, 0
+	for range runs {
+		result := drawn(rng, 36, 120, func(ns float64) (float64, bool) { return ns, true }).Analyze()
+		for _, f := range result.Figures {
+			if f.Verdict != "" {
+				different++
+			}
+		}
+		if figure(t, result, "p90").Ratio.Contains(1) {
+			contained++
+		}
+	}
+	if different > 0.05*runs+6 || contained < 0.90*runs || contained > 0.99*runs {
+		t.Errorf("%d figures of %d comparisons were called different, %d intervals of p90 contain 1", different, runs, contained)
+	}
+}
+
+// A change is found by its figure, and by no other.
+func TestChangesAreFoundByTheirFigures(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	for name, test := range map[string]struct {
+		change  func(ns float64) (float64, bool)
+		figures string
+	}{
+		"2% of requests sleep": {func(ns float64) (float64, bool) {
+			if rng.Float64() < 0.02 {
+				ns += 20e6
+			}
+			return ns, true
+		}, "p90 p99 mean"},
+		"all are slower": {func(ns float64) (float64, bool) { return 1.3 * ns, true }, "p50 p90 p99 mean"},
+		"0.5% fail":      {func(ns float64) (float64, bool) { return ns, rng.Float64() >= 0.005 }, "errors"},
+	} {
+		result := drawn(rng, 60, 300, test.change).Analyze()
+		for _, f := range result.Figures {
+			want := ""
+			if strings.Contains(" "+test.figures+" ", " "+f.Name+" ") {
+				want = "higher"
+			}
+			if f.Verdict != want {
+				t.Errorf("%s: %s is %q (%s, p %.3g), want %q", name, f.Name, f.Verdict, f.change(), f.P, want)
+			}
+		}
+	}
+}
+
+func TestGate(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 6))
+	slower := drawn(rng, 60, 300, func(ns float64) (float64, bool) { return 1.3 * ns, true }).Analyze()
+	noisy := drawn(rng, 4, 150, func(ns float64) (float64, bool) { return ns, true }).Analyze()
+	for text, test := range map[string]struct {
+		result *Result
+		want   verdict.Outcome
+	}{
+		"p50:5%": {slower, verdict.Regressed}, "p50:60%": {slower, verdict.Passed}, "errors:0": {slower, verdict.Passed},
+		"p90:1%": {noisy, verdict.Inconclusive}, "allocs:0": {slower, verdict.Inconclusive},
+	} {
+		limit, err := ParseLimit(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, lines := test.result.Judge([]Limit{limit}); got != test.want {
+			t.Errorf("%s: %v, want %v: %q", text, got, test.want, lines)
+		}
+	}
+	for _, text := range []string{"p42:5%", "p99", "p99:5", "p99:-1%", "errors:x%"} {
+		if _, err := ParseLimit(text); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
+
+// sides opens two servers of net/http.
+func sides(t *testing.T, old, now http.HandlerFunc) *Sides {
+	var s Sides
+	for i, handler := range []http.HandlerFunc{old, now} {
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		u, err := url.Parse(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool, err := load.Open(t.Context(), &load.Target{Proto: "http1", Conns: 8, Streams: 1, Timeout: 5 * time.Second, Request: load.Request{URL: u}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { pool.Close() })
+		s[i] = &Side{Name: fmt.Sprint(i), Pool: pool, Server: load.Server{PID: os.Getpid()}}
+	}
+	return &s
+}
+
+// Two real servers, of which one fails and sleeps now and then, are told apart; the record is the
+// same when it is read again, and goes on where it was cut off.
+func TestRealServers(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	s := sides(t, func(http.ResponseWriter, *http.Request) {}, func(w http.ResponseWriter, _ *http.Request) {
+		if n.Add(1)%20 == 0 {
+			time.Sleep(50 * time.Millisecond)
+			w.WriteHeader(http.StatusTeapot)
+		}
+	})
+	rec := &Record{Header: NewHeader(1000, 6*time.Second, false, 1)}
+	plan := load.Plan{Patience: 10 * time.Second}
+	if err := s.Calibrate(t.Context(), plan, &rec.Header); err != nil {
+		t.Fatal(err)
+	}
+	if h := rec.Header; h.Slice < shortestSlice || h.Slice > longestSlice || h.Settle < shortestSettle || h.Settle > longestSettle {
+		t.Errorf("slices of %v, the first %v not counted", h.Slice, h.Settle)
+	}
+	name := filepath.Join(t.TempDir(), "two.jsonl")
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	keep, err := rec.Write(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(t.Context(), plan, rec, keep); err != nil {
+		t.Fatal(err)
+	}
+	var before, after strings.Builder
+	if err := rec.Print(&before, report.Form{Wide: true}); err != nil {
+		t.Fatal(err)
+	}
+	result := rec.Analyze()
+	for _, name := range []string{"p99", "errors", "mean"} {
+		if f := figure(t, result, name); f.Verdict != "higher" {
+			t.Errorf("%s: %q %s\n%s", name, f.Verdict, f.change(), before.String())
+		}
+	}
+	if f := figure(t, result, "cpu"); f.Old <= 0 || f.New <= 0 {
+		t.Errorf("CPU time a request is %v and %v", f.Old, f.New)
+	}
+	again, err := Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Print(&after, report.Form{Wide: true}); err != nil || after.String() != before.String() {
+		t.Errorf("read again (%v):\n%s\nbefore:\n%s", err, after.String(), before.String())
+	}
+	if err := again.HTML(io.Discard); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, text[:len(text)-10], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cut, err := Load(name)
+	if err != nil || len(cut.Pairs) != len(rec.Pairs)-1 || cut.PairsLeft() != 1 {
+		t.Errorf("a record that was cut off: %v, %d pairs of %d, %d left", err, len(cut.Pairs), len(rec.Pairs), cut.PairsLeft())
+	}
+}
+
+// A side that answers nothing ends the comparison, and the error names it.
+func TestSideThatFails(t *testing.T) {
+	t.Parallel()
+	s := sides(t, func(http.ResponseWriter, *http.Request) {}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	s[1].Name = "http://new/"
+	h := NewHeader(400, time.Second, false, 1)
+	err := s.Calibrate(t.Context(), load.Plan{}, &h)
+	if err == nil || !strings.Contains(err.Error(), "http://new/: all") || !strings.Contains(err.Error(), "502") {
+		t.Error(err)
+	}
+}
+
+// The capacity of both sides is found in one search: one of them can do half of what the other can.
+func TestSearchBoth(t *testing.T) {
+	t.Parallel()
+	// A server that answers one request at a time, and takes so long for each.
+	takes := func(d time.Duration) http.HandlerFunc {
+		turn := make(chan struct{}, 1)
+		return func(http.ResponseWriter, *http.Request) {
+			turn <- struct{}{}
+			time.Sleep(d)
+			<-turn
+		}
+	}
+	s := sides(t, takes(10*time.Millisecond), takes(20*time.Millisecond))
+	objectives, err := load.ParseObjectives("p50<100ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Search(t.Context(), load.Plan{}, 40, 300*time.Millisecond, objectives, func(string, float64, string) {})
+	if err != nil || !(found[0].Rate > 1.4*found[1].Rate) || found[1].Rate == 0 || found[0].Missed == "" {
+		t.Errorf("%+v %v", found, err)
+	}
+}
+
+// A server that is started, ends by itself or never listens leaves nothing running.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	if _, err := Serve(t.Context(), "sleep 1", "."); err == nil || !strings.Contains(err.Error(), "{addr}") {
+		t.Error(err)
+	}
+	if _, err := Serve(t.Context(), "echo no database at {addr} >&2; exit 3", "."); err == nil || !strings.Contains(err.Error(), "no database at 127.0.0.1") || !strings.Contains(err.Error(), "status 3") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, fmt.Errorf("enough"))
+	defer cancel()
+	marker := filepath.Join(t.TempDir(), "running")
+	if _, err := Serve(ctx, "(while sleep 0.05; do touch "+marker+"; done) & wait {addr}; wait", "."); err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Error(err)
+	}
+	_ = os.Remove(marker)
+	time.Sleep(200 * time.Millisecond)
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("what the server had started goes on")
+	}
+}

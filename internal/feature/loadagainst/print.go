@@ -1,0 +1,133 @@
+package loadagainst
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"postage/internal/kit/report"
+)
+
+// number prints a value in the figure's unit.
+func (f *Figure) number(x float64) string {
+	switch f.Unit {
+	case "ns":
+		return report.Duration(x)
+	case "% of requests":
+		return fmt.Sprintf("%.3g%%", x)
+	}
+	return report.Brief(x)
+}
+
+// signed prints a difference in the figure's unit.
+func (f *Figure) signed(x float64) string {
+	sign := "+"
+	if x < 0 {
+		sign = "−"
+	}
+	return sign + f.number(math.Abs(x))
+}
+
+// change prints the ratio, or where there is none the difference, with its interval.
+func (f *Figure) change() string {
+	if f.Ratio != nil {
+		return report.RatioText(*f.Ratio)
+	}
+	return f.difference()
+}
+
+func (f *Figure) difference() string {
+	d := f.Difference
+	if d.Low == d.High {
+		return f.signed(d.Value)
+	}
+	return fmt.Sprintf("%s (%s to %s)", f.signed(d.Value), f.signed(d.Low), f.signed(d.High))
+}
+
+// WriteJSON writes the answer, for scripts.
+func (r *Record) WriteJSON(w io.Writer) error {
+	return report.WriteJSON(w, struct {
+		Header
+		*Result
+	}{r.Header, r.Analyze()})
+}
+
+// Print writes the answer for a person.
+func (r *Record) Print(w io.Writer, form report.Form) error {
+	if form.JSON {
+		return r.WriteJSON(w)
+	}
+	d, h, result := &report.Doc{Form: form}, &r.Header, r.Analyze()
+	d.Title(fmt.Sprintf("%s instead of %s", h.New, h.Old))
+	d.Paragraph("", r.method())
+	columns := []report.Column[Figure]{
+		report.Texts("a request", func(f Figure) string { return f.Name }),
+		report.Figures("old", func(f Figure) string { return f.number(f.Old) }),
+		report.Figures("new", func(f Figure) string { return f.number(f.New) }),
+		report.Texts("new/old", func(f Figure) string { return f.change() }),
+		report.Texts("", func(f Figure) string { return f.verdict() }),
+		report.Texts("new − old", func(f Figure) string { return f.difference() }).When(report.IfWide),
+	}
+	report.Table(d, columns, result.Figures, func(f Figure, text string) string {
+		switch {
+		case f.Verdict == "higher" && f.Name != "on-time", f.Verdict == "lower" && f.Name == "on-time":
+			return d.Paint(report.Red, text)
+		case f.Verdict != "":
+			return d.Paint(report.Green, text)
+		}
+		return text
+	})
+	d.Printf("\n")
+	for _, why := range result.failures() {
+		d.Item(why.Text, fmt.Sprintf("%d requests of old, %d of new", why.Old, why.New))
+	}
+	d.Marked("note:", append(slices.Clone(h.Notes), result.Missing...)...)
+	if left := r.PairsLeft(); left > 0 {
+		d.Marked("note:", fmt.Sprintf("%d pairs of slices are not measured yet; the same command with the same --out goes on", left))
+	}
+	if paused := result.sides[0].Paused + result.sides[1].Paused; paused > 0 {
+		d.Note(fmt.Sprintf("The generator itself did not run for %v in all, which may have made latencies of both sides longer.", paused.Round(time.Millisecond)))
+	}
+	d.Note(result.level())
+	return d.Print(w)
+}
+
+// method says what was sent, and how the sides took turns.
+func (r *Record) method() string {
+	h := &r.Header
+	how := fmt.Sprintf("in turns, %d slices of %v each; the first %v after each switch are not counted", len(r.Pairs), h.Slice.Round(time.Millisecond), h.Settle)
+	if h.AtOnce {
+		how = fmt.Sprintf("half of them to each at once, %d slices of %v", len(r.Pairs), h.Slice.Round(time.Millisecond))
+	}
+	return fmt.Sprintf("%s, %s requests a second, %s.", h.What, report.Brief(h.Rate), how)
+}
+
+// level says how sure the verdicts are.
+func (r *Result) level() string {
+	return fmt.Sprintf("Intervals of 95%% over at most %d blocks of neighbouring slices. At most 5%% of comparisons of equal sides call any figure different.", mostBlocks)
+}
+
+func (f *Figure) verdict() string { return cmp.Or(f.Verdict, "no difference seen") }
+
+// failure is a reason for failures, with how many requests of each side had it.
+type failure struct {
+	Text     string
+	Old, New int64
+}
+
+func (r *Result) failures() (all []failure) {
+	reasons := map[string]bool{}
+	for i := range r.sides {
+		for why := range r.sides[i].Errors {
+			reasons[why] = true
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		all = append(all, failure{why, r.sides[0].Errors[why], r.sides[1].Errors[why]})
+	}
+	return all
+}
