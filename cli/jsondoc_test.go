@@ -15,6 +15,7 @@ import (
 	"postage/internal/feature/bench"
 	"postage/internal/feature/claims"
 	"postage/internal/feature/history"
+	"postage/internal/feature/loadagainst"
 	"postage/internal/feature/profile"
 	"postage/internal/feature/show"
 	"postage/internal/kit/report"
@@ -35,7 +36,7 @@ type figureForm struct {
 var forms = map[string]any{
 	"Figure": figureForm{}, "Ratio": show.Ratio{}, "Rate": rateForm{}, "Machine": show.Machine{},
 	"Run": show.RecordForm{}, "Comparison": show.ChangesForm{}, "Claims": claims.ListForm{}, "History": history.ListForm{}, "Trend": history.TrendsForm{},
-	"Counts": bench.CountedRun{}, "List": listForm{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Profile": profile.Summary{},
+	"Counts": bench.CountedRun{}, "List": listForm{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Load against": loadagainst.Form{}, "Profile": profile.Summary{},
 }
 
 // kinds are what the page calls types.

@@ -31,10 +31,9 @@ type Figure struct {
 
 // Result is a record's answer.
 type Result struct {
-	Pairs   int      `json:"pairs"`
-	Figures []Figure `json:"figures"`
+	Figures []Figure
 	// Missing says why there is no answer, or none about some figure.
-	Missing []string `json:"missing"`
+	Missing []string
 
 	sides [2]Slice // all slices of each side together
 }
@@ -87,7 +86,7 @@ var quantities = []quantity{
 
 // Analyze compares the sides over blocks of neighbouring pairs.
 func (r *Record) Analyze() *Result {
-	out := &Result{Pairs: len(r.Pairs), Figures: []Figure{}, Missing: []string{}}
+	out := &Result{Figures: []Figure{}, Missing: []string{}}
 	out.sides = joined(r.Pairs)
 	if len(r.Pairs) < stats.MinBlocks {
 		out.Missing = append(out.Missing, "there are too few slices for an interval: give --duration more")

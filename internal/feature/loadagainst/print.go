@@ -48,18 +48,38 @@ func (f *Figure) difference() string {
 	return fmt.Sprintf("%s (%s to %s)", f.signed(d.Value), f.signed(d.Low), f.signed(d.High))
 }
 
-// WriteJSON writes the answer, for scripts.
-func (r *Record) WriteJSON(w io.Writer) error {
-	return report.WriteJSON(w, struct {
-		Header
-		*Result
-	}{r.Header, r.Analyze()})
+// Form is the answer for scripts: a stable interface.
+type Form struct {
+	Version  int       `json:"version"`
+	Old      string    `json:"old"`
+	New      string    `json:"new"`
+	What     string    `json:"what"`
+	Started  time.Time `json:"started"`
+	Rate     float64   `json:"rate"`
+	AtOnce   bool      `json:"at_once"`
+	Pairs    int       `json:"pairs"`
+	Left     int       `json:"pairs_left"`
+	SliceNS  int64     `json:"slice_ns"`
+	SettleNS int64     `json:"settle_ns"`
+	Figures  []Figure  `json:"figures"`
+	Failures []Failure `json:"failures"`
+	Notes    []string  `json:"notes"`
+}
+
+// Form returns the answer for scripts.
+func (r *Record) Form() Form {
+	h, result := &r.Header, r.Analyze()
+	return Form{
+		Version: 1, Old: h.Old, New: h.New, What: h.What, Started: h.Started, Rate: h.Rate, AtOnce: h.AtOnce,
+		Pairs: len(r.Pairs), Left: r.PairsLeft(), SliceNS: h.Slice.Nanoseconds(), SettleNS: h.Settle.Nanoseconds(),
+		Figures: result.Figures, Failures: report.List(result.failures()), Notes: report.List(append(slices.Clone(h.Notes), result.Missing...)),
+	}
 }
 
 // Print writes the answer for a person.
 func (r *Record) Print(w io.Writer, form report.Form) error {
 	if form.JSON {
-		return r.WriteJSON(w)
+		return report.WriteJSON(w, r.Form())
 	}
 	d, h, result := &report.Doc{Form: form}, &r.Header, r.Analyze()
 	d.Title(fmt.Sprintf("%s instead of %s", h.New, h.Old))
@@ -113,13 +133,14 @@ func (r *Result) level() string {
 
 func (f *Figure) verdict() string { return cmp.Or(f.Verdict, "no difference seen") }
 
-// failure is a reason for failures, with how many requests of each side had it.
-type failure struct {
-	Text     string
-	Old, New int64
+// Failure is a reason for failures, with how many requests of each side had it.
+type Failure struct {
+	Text string `json:"reason"`
+	Old  int64  `json:"old"`
+	New  int64  `json:"new"`
 }
 
-func (r *Result) failures() (all []failure) {
+func (r *Result) failures() (all []Failure) {
 	reasons := map[string]bool{}
 	for i := range r.sides {
 		for why := range r.sides[i].Errors {
@@ -127,7 +148,7 @@ func (r *Result) failures() (all []failure) {
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(reasons)) {
-		all = append(all, failure{why, r.sides[0].Errors[why], r.sides[1].Errors[why]})
+		all = append(all, Failure{why, r.sides[0].Errors[why], r.sides[1].Errors[why]})
 	}
 	return all
 }
