@@ -76,7 +76,7 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	if f.slo != "" {
 		return f.searchBoth(cmd, &sides, plan)
 	}
-	rec, keep, err := f.record(&sides, target)
+	rec, err := f.record(&sides, target)
 	if err != nil {
 		return err
 	}
@@ -92,17 +92,17 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	if cmd.Context().Err() != nil {
 		return lab.ErrInterrupted
 	}
-	write, closeFile, err := keep()
+	keep, done, err := rec.Keep(f.sides.out)
 	if err != nil {
-		return err
+		return fmt.Errorf("--out: %w", err)
 	}
-	defer func() { err = errors.Join(err, closeFile()) }()
+	defer func() { err = errors.Join(err, done()) }()
 	live := newView(cmd.ErrOrStderr())
 	failed := sides.Run(cmd.Context(), plan, rec, func(p loadagainst.Pair) error {
 		if live.live {
 			live.draw(fmt.Sprintf("%d of %d pairs of slices", len(rec.Pairs), len(rec.Pairs)+rec.PairsLeft()))
 		}
-		return write(p)
+		return keep(p)
 	})
 	live.erase()
 	if len(rec.Pairs) == 0 && failed != nil {
@@ -261,35 +261,22 @@ func onServer(u, to *url.URL) *url.URL {
 	return &moved
 }
 
-// record opens the record that --out names, to go on with it, or begins one.
-func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (rec *loadagainst.Record, keep func() (func(loadagainst.Pair) error, func() error, error), err error) {
+// record reads what --out has, to go on with it, or begins a record.
+func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*loadagainst.Record, error) {
 	header := loadagainst.NewHeader(f.rate.rate, f.duration, f.sides.atOnce, rand.Uint64())
-	header.Old, header.New = sides[0].Name, sides[1].Name
-	header.What = described(target)
-	rec = &loadagainst.Record{Header: header}
-	if f.sides.out == "" {
-		nothing := func(loadagainst.Pair) error { return nil }
-		return rec, func() (func(loadagainst.Pair) error, func() error, error) {
-			return nothing, func() error { return nil }, nil
-		}, nil
+	header.Old, header.New, header.What = sides[0].Name, sides[1].Name, described(target)
+	if info, err := os.Stat(f.sides.out); f.sides.out == "" || err != nil || info.Size() == 0 {
+		return &loadagainst.Record{Header: header}, nil
 	}
-	if info, err := os.Stat(f.sides.out); err == nil && info.Size() > 0 {
-		if rec, err = loadagainst.Load(f.sides.out); err != nil {
-			return nil, nil, fmt.Errorf("--out: %w", err)
-		}
-		if why := header.Differs(&rec.Header); why != "" {
-			return nil, nil, hinted(fmt.Errorf("--out %s has another comparison: %s", f.sides.out, why), "give --out another file, or remove it")
-		}
-		rec.Header.Seconds = header.Seconds
+	rec, err := loadagainst.Load(f.sides.out)
+	if err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
 	}
-	return rec, func() (func(loadagainst.Pair) error, func() error, error) {
-		file, err := os.OpenFile(f.sides.out, os.O_RDWR|os.O_CREATE, 0o666)
-		if err != nil {
-			return nil, nil, fmt.Errorf("--out: %w", err)
-		}
-		write, err := rec.Write(file)
-		return write, file.Close, err
-	}, nil
+	if why := header.Differs(&rec.Header); why != "" {
+		return nil, hinted(fmt.Errorf("--out %s has another comparison: %s", f.sides.out, why), "give --out another file, or remove it")
+	}
+	rec.Header.Seconds = header.Seconds
+	return rec, nil
 }
 
 // described says what is sent.

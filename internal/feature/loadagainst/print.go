@@ -110,7 +110,7 @@ func (r *Record) Print(w io.Writer, form report.Form) error {
 		d.Marked("note:", fmt.Sprintf("%d pairs of slices are not measured yet; the same command with the same --out goes on", left))
 	}
 	if paused := result.sides[0].Paused + result.sides[1].Paused; paused > 0 {
-		d.Note(fmt.Sprintf("The generator itself did not run for %v in all, which may have made latencies of both sides longer.", paused.Round(time.Millisecond)))
+		d.Note(fmt.Sprintf("The generator itself did not run for %v in all; latencies are without what that added.", paused.Round(time.Millisecond)))
 	}
 	d.Note(result.level())
 	return d.Print(w)

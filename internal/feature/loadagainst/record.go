@@ -3,6 +3,7 @@ package loadagainst
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,8 +50,10 @@ type Slice struct {
 	Answered int64            `json:"answered"` // failures included
 	Failed   int64            `json:"failed"`
 	Errors   map[string]int64 `json:"errors"`
-	Latency  load.Histogram   `json:"latency"` // ns, from when a request was due
-	Paused   time.Duration    `json:"generator_paused_ns"`
+	// Latency is from when a request was due, in ns, without what the generator itself may have
+	// added: that is not the servers' difference.
+	Latency load.Histogram `json:"latency"`
+	Paused  time.Duration  `json:"generator_paused_ns"`
 	// Server is what the server used since the slice before, for ServerRequests requests.
 	Server         *load.ServerUse `json:"server"`
 	ServerRequests int64           `json:"server_requests"`
@@ -133,23 +136,20 @@ func Load(name string) (*Record, error) {
 	}
 }
 
-// Write writes the record as it is so far, and returns what writes a further pair behind it. file
-// is truncated first.
-func (r *Record) Write(file *os.File) (keep func(Pair) error, err error) {
-	if err := file.Truncate(0); err != nil {
-		return nil, err
+// Keep writes the record as it is so far into a file, and returns what writes a further pair behind
+// it, and what closes the file. With no name it keeps nothing.
+func (r *Record) Keep(name string) (keep func(Pair) error, done func() error, err error) {
+	if name == "" {
+		return func(Pair) error { return nil }, func() error { return nil }, nil
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, nil, err
 	}
 	encoder := json.NewEncoder(file)
-	if err := encoder.Encode(r.Header); err != nil {
-		return nil, err
-	}
+	err = encoder.Encode(r.Header)
 	for _, p := range r.Pairs {
-		if err := encoder.Encode(p); err != nil {
-			return nil, err
-		}
+		err = cmp.Or(err, encoder.Encode(p))
 	}
-	return func(p Pair) error { return encoder.Encode(p) }, nil
+	return func(p Pair) error { return encoder.Encode(p) }, file.Close, err
 }

@@ -61,7 +61,7 @@ func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, h *Header) error 
 		if err != nil {
 			return err
 		}
-		p99 := time.Duration(r.Latency.ValueAtQuantile(99))
+		p99 := time.Duration(r.Least.ValueAtQuantile(99))
 		h.Slice = min(longestSlice, max(h.Slice, shortestSlice, 10*p99, time.Duration(100/h.Rate*1e9)))
 	}
 	h.Settle = min(longestSettle, max(shortestSettle, every*time.Duration(settled(means))))
@@ -173,7 +173,7 @@ func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, rate float6
 	}
 	out := Slice{
 		Due: r.Planned, Answered: r.Done, Failed: r.Failed(), Errors: r.Errors, OnTime: r.Account.SentOnTime,
-		Latency: r.Latency, Paused: r.Paused, Server: figures.Since(&s.last), ServerRequests: before.Done + r.Done,
+		Latency: r.Least, Paused: r.Paused, Server: figures.Since(&s.last), ServerRequests: before.Done + r.Done,
 	}
 	s.last = figures
 	return out, nil
