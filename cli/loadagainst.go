@@ -237,12 +237,12 @@ func (f *loadFlags) servers() (servers [2]load.Server, err error) {
 	return servers, nil
 }
 
-// moved is the target on another server. Where there is one request and the URL has a path, that
-// takes the place of the request's.
+// moved is the target on another server. Where there is one request and the URL has a path other
+// than /, that takes the place of the request's.
 func moved(t *load.Target, to *url.URL) *load.Target {
 	out := *t
 	out.Request.URL = onServer(t.Request.URL, to)
-	if len(t.Requests) == 0 && to.Path != "" {
+	if len(t.Requests) == 0 && strings.Trim(to.Path, "/") != "" {
 		out.Request.URL = to
 	}
 	out.Requests = slices.Clone(t.Requests)
