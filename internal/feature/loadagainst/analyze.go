@@ -47,7 +47,7 @@ const leastTail = 3
 
 // alpha is the probability that equal sides are called different in any figure. margin is a
 // difference that is not worth a word, as a ratio's logarithm.
-const alpha, margin = 0.05, 0.01
+const alpha, margin = 0.02, 0.01
 
 // quantity computes a figure from the slices of one side.
 type quantity struct {

@@ -82,7 +82,7 @@ func TestEqualSides(t *testing.T) {
 			contained++
 		}
 	}
-	if different > 0.05*runs+6 || contained < 0.90*runs || contained > 0.99*runs {
+	if different > 0.02*runs+6 || contained < 0.90*runs || contained > 0.99*runs {
 		t.Errorf("%d figures of %d comparisons were called different, %d intervals of p90 contain 1", different, runs, contained)
 	}
 }

@@ -128,7 +128,7 @@ func (r *Record) method() string {
 
 // level says how sure the verdicts are.
 func (r *Result) level() string {
-	return fmt.Sprintf("Intervals of 95%% over at most %d blocks of neighbouring slices. At most 5%% of comparisons of equal sides call any figure different.", mostBlocks)
+	return fmt.Sprintf("Intervals of 95%% over at most %d blocks of neighbouring slices. Of comparisons of equal sides at most 2%% call any figure different.", mostBlocks)
 }
 
 func (f *Figure) verdict() string { return cmp.Or(f.Verdict, "no difference seen") }
