@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	defaultBacklog = 65536
-	tickTime       = 250 * time.Millisecond
+	tickTime = 250 * time.Millisecond
 
 	// Requests to the services that KnownPushService knows and requests to all others have separate
 	// limits, in multiples of the concurrency: a stranger's endpoint takes no room from a big
@@ -20,23 +19,20 @@ const (
 // Broadcast sends msg to each of subs and yields the results, in the order in which answers come.
 // subs is run as results are taken and never collected.
 //
-// No service can delay the others. At most [Limits.Concurrency] requests to an origin are under way
-// at once, and fewer while it throttles, fails or does not answer. A service that throttles or
-// fails is paused for a time that doubles, up to as long as it asks: it may mean single devices. A
-// refused message waits as long as was asked, the others for the pause, and those to other services
-// are sent. A message waits for a service that accepts nothing for [Limits.Patience]. Then its
-// result is the last refusal, or [Deferred] if it was never sent.
+// No service delays the others. At most [Limits.Concurrency] requests to an origin are under way at
+// once, and fewer while it throttles, fails or does not answer. A service that throttles or fails is
+// paused for a time that doubles, up to as long as it asks. A refused message waits as long as was
+// asked, the others for the pause. A message waits for a service that accepts nothing for
+// [Limits.Patience]. Then its result is the last refusal, or [Deferred] if it was never sent.
 //
-// Every subscription is yielded exactly once. When ctx ends, no request starts any more, and all
-// subscriptions that none was made for, the rest of subs included, are yielded with the outcome
-// [Canceled]. Requests under way are finished, within [Config.Timeout] each: whether a message was
-// taken that nobody waited for could not be known. To stop them too, leave the loop; their results
-// are lost.
+// Every subscription is yielded exactly once. When ctx ends, no request starts any more, and the
+// rest is yielded with the outcome [Canceled]. Requests under way are finished, within
+// [Config.Timeout] each. To stop them too, leave the loop; their results are lost.
 //
 // subs runs in the goroutine that ranges over the results, and results are yielded between its
-// elements: a sequence that blocks delays them. A slow loop body slows the sending, since a request
-// counts as under way until its result has been taken. When the loop has ended, the broadcast has
-// no goroutine left. A panic of the caller's code (a hook, a transport) comes out of the loop.
+// elements: a sequence that blocks delays them, and a slow loop body slows the sending. When the
+// loop has ended, the broadcast has no goroutine left. A panic of the caller's code (a hook, a
+// transport) comes out of the loop.
 func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return c.BroadcastIndexed(ctx, func(yield func(int64, Subscription) bool) {
 		i := int64(0)
@@ -49,15 +45,16 @@ func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg
 	}, msg, opts)
 }
 
-// BroadcastIndexed is [Client.Broadcast] with the caller's own numbers, such as a database's: any,
-// in any order. [Result.Index] is the subscription's number. A caller that stores it with the
-// outcome can continue a broadcast that was killed; a [Journal] does that.
+// BroadcastIndexed is [Client.Broadcast] with the caller's own numbers, such as a database's, in any
+// order. [Result.Index] is the subscription's number.
 func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return func(yield func(Subscription, Result) bool) {
 		b := broadcast{yield: yield, lanes: make(map[string]*lane)}
 		b.crew = &crew{results: make(chan broadcastResult), left: make(chan struct{}), panics: make(chan string, 1)}
-		b.job = &job{client: c, sealer: c.sealer.forBroadcast(), msg: msg, opts: opts, patient: true}
-		b.known.max, b.unknown.max = knownFactor*c.limits.Concurrency, unknownFactor*c.limits.Concurrency
+		sealer, forgetKeys := c.sealer.forBroadcast()
+		defer forgetKeys()
+		b.job = &job{client: c, sealer: sealer, msg: msg, opts: opts, patient: true}
+		b.known.max, b.unknown.max = knownFactor*c.cfg.Limits.Concurrency, unknownFactor*c.cfg.Limits.Concurrency
 
 		var stop, cancel context.CancelFunc
 		b.ctx, stop = context.WithCancel(ctx)
@@ -72,16 +69,11 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 	}
 }
 
-// phases end one after the other.
-type phases struct {
-	ctx      context.Context // requests start
-	requests context.Context // they may run
-}
-
 type broadcast struct {
 	*job
-	phases
-	yield func(Subscription, Result) bool
+	ctx      context.Context // while it lasts requests start
+	requests context.Context // they may run on until it ends
+	yield    func(Subscription, Result) bool
 
 	lanes          map[string]*lane // by origin
 	known, unknown pool
@@ -91,7 +83,7 @@ type broadcast struct {
 	ended   bool // there are no more subscriptions
 	drained bool // ctx has ended, and the results of what waited were yielded
 	pending int  // results to come
-	stalled int  // of which this many waited for silent or paused services at the last tick
+	stalled int  // messages that waited for silent or paused services at the last tick
 }
 
 func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
@@ -107,7 +99,7 @@ func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 
 // take queues a message, or yields its result at once.
 func (b *broadcast) take(sub Subscription, index int64) bool {
-	for b.pending >= b.client.limits.Backlog {
+	for b.pending >= b.client.cfg.Limits.Backlog {
 		if !b.wait() {
 			return false
 		}
@@ -121,7 +113,7 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 		return b.hand(sub, index, d.fail(Invalid, errNoSubscription))
 	}
 	l := b.lane(sub.Origin())
-	if l.stalled && b.stalled >= b.client.limits.Backlog/2 || l.refuses(time.Now()) {
+	if l.stalled && b.stalled >= b.client.cfg.Limits.Backlog/2 || l.refuses(time.Now()) {
 		d := l.delivery(recipient{sub, index})
 		return b.hand(sub, index, d.deferred(time.Now()))
 	}
@@ -147,7 +139,7 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 func (b *broadcast) lane(name string) *lane {
 	l, ok := b.lanes[name]
 	if !ok {
-		l = &lane{b: b, origin: b.client.origin(name), pool: &b.unknown, places: places{window: 1}, progress: time.Now()}
+		l = &lane{b: b, origin: b.client.origin(name), pool: &b.unknown, window: 1, progress: time.Now()}
 		if KnownPushService(name) {
 			l.pool = &b.known
 		}
@@ -202,14 +194,14 @@ func (b *broadcast) tick() bool {
 		l.mu.Lock()
 		if l.stalled {
 			b.stalled += l.pending()
-			if excess := b.stalled - b.client.limits.Backlog/2; excess > 0 && b.pending >= b.client.limits.Backlog {
+			if excess := b.stalled - b.client.cfg.Limits.Backlog/2; excess > 0 && b.pending >= b.client.cfg.Limits.Backlog {
 				given = append(given, l.takeLocked(min(excess, l.pending()))...)
 				b.stalled -= excess
 			}
 		}
 		idle := l.pending() == 0 && l.running == 0
 		var held []*delivery
-		if idle && (b.ended || b.pending >= b.client.limits.Backlog) { // nothing can be learned of them any more
+		if idle && (b.ended || b.pending >= b.client.cfg.Limits.Backlog) { // nothing can be learned of them any more
 			held, l.held = l.held, nil
 		}
 		idle = idle && len(l.held) == 0 && now.Sub(l.progress) > time.Minute

@@ -20,13 +20,12 @@ type Config struct {
 	// an address, or an https URL.
 	Subject string
 
-	// AllowOrigin is asked before anything is sent to an origin (as [Subscription.Origin] gives
-	// it); nil allows all. Endpoints come from strangers: without a check, a subscription can point
-	// at any https host that the server can reach. [KnownPushService] is one to use.
+	// AllowOrigin is asked before anything is sent to an origin; nil allows all. Endpoints come from
+	// strangers and can name any https host that you can reach: see [KnownPushService].
 	AllowOrigin func(origin string) bool
 
-	// Transport sends the requests; nil is NewTransport(nil), which refuses addresses
-	// that are not public. Redirects are never followed and cookies never kept.
+	// Transport sends the requests; nil is NewTransport(nil), which refuses addresses that are not
+	// public. Redirects are never followed.
 	Transport http.RoundTripper
 
 	// Timeout bounds one attempt, from connecting to the end of the answer; 0 is 30 seconds.
@@ -38,17 +37,16 @@ type Config struct {
 	// Limits bound broadcasts.
 	Limits Limits
 
-	// Reuse trades key freshness for speed, and departs from RFC 8291. The zero value, strict,
-	// does not.
+	// Reuse trades fresh keys for speed; the zero value, strict, does not.
 	Reuse Reuse
 
 	// OnAttempt is called for each request, to log, count or trace it. See [LogAttempts].
 	OnAttempt AttemptHook
 
-	// OnGone is called with each subscription that a push service says has ended (404 or 410), by
-	// Send and Broadcast, and from several goroutines at once: delete the subscription in it. Its
-	// context has the values of the broadcast's, but does not end with it. It is not called while
-	// the service is [Suspect]; Broadcast calls it once the service has taken a later message.
+	// OnGone is called with each subscription that has ended (404 or 410), from several goroutines
+	// at once: delete the subscription in it. Its context does not end with the broadcast's. It is
+	// not called while the service is [Suspect]; Broadcast calls it when the service has taken a
+	// later message.
 	OnGone func(context.Context, Subscription)
 
 	// OnSuspect is called when an origin begins to refuse everything ([Suspect]), with the last
@@ -67,9 +65,9 @@ type Limits struct {
 	// Rate is the most requests a second to one origin; 0 sets no limit.
 	Rate float64
 
-	// Backlog is how many messages may wait at once, so that messages to other
-	// services can overtake those to a slow one; 0 is 65536. At most half of them may wait for
-	// services that are silent or paused; further ones are [Deferred].
+	// Backlog is how many messages may wait at once, so that others can overtake those to a slow
+	// service; 0 is 65536. At most half of them may wait for services that are silent or paused;
+	// further ones are [Deferred].
 	Backlog int
 
 	// Refusals and Gone are how many different subscriptions in a row an origin may refuse
@@ -88,14 +86,18 @@ func (l Limits) withDefaults() (Limits, error) {
 	if l.Concurrency < 0 || l.Backlog < 0 || l.Patience < 0 || !(l.Rate >= 0) {
 		return l, errors.New("webpush: limits: Concurrency, Rate, Backlog or Patience is negative")
 	}
-	l.Concurrency, l.Backlog, l.Patience = cmp.Or(l.Concurrency, defaultConcurrency), cmp.Or(l.Backlog, defaultBacklog), cmp.Or(l.Patience, defaultPatience)
-	l.Refusals, l.Gone = cmp.Or(l.Refusals, defaultRefusals), cmp.Or(l.Gone, defaultGone)
+	l.Concurrency = cmp.Or(l.Concurrency, defaultConcurrency)
+	l.Backlog = cmp.Or(l.Backlog, defaultBacklog)
+	l.Patience = cmp.Or(l.Patience, defaultPatience)
+	l.Refusals = cmp.Or(l.Refusals, defaultRefusals)
+	l.Gone = cmp.Or(l.Gone, defaultGone)
 	return l, nil
 }
 
 const (
 	defaultTimeout     = 30 * time.Second
 	defaultConcurrency = 64
+	defaultBacklog     = 65536
 	defaultPatience    = 5 * time.Minute
 	defaultRefusals    = 6
 	defaultGone        = 20
@@ -103,58 +105,44 @@ const (
 
 // A Client encrypts, signs and sends messages. It is safe for concurrent use. Close it when done.
 type Client struct {
+	cfg          Config // with its defaults
 	sealer       *sealer
 	signer       *signer
-	transport    http.RoundTripper
 	ownTransport *http.Transport // nil if the caller gave one
-	allow        func(origin string) bool
-	timeout      time.Duration
-	retry        Retry
-	limits       Limits
 	origins      *table[string, *origin]
-	now          func() time.Time
-	hooks
-}
-
-// hooks are the caller's: see [Config].
-type hooks struct {
-	onAttempt AttemptHook
-	onGone    func(context.Context, Subscription)
-	onSuspect func(context.Context, *SendError)
 }
 
 // NewClient checks cfg and makes a client.
 func NewClient(cfg Config) (*Client, error) {
-	signer, err := newSigner(cfg.Keys, cfg.Subject, cfg.now)
-	if err != nil {
-		return nil, err
-	}
 	if cfg.Timeout < 0 {
 		return nil, errors.New("webpush: client: Timeout is negative")
 	}
-	retry, err := cfg.Retry.withDefaults()
-	if err != nil {
+	cfg.Timeout = cmp.Or(cfg.Timeout, defaultTimeout)
+	if cfg.now == nil {
+		cfg.now = time.Now
+	}
+	if cfg.OnSuspect == nil {
+		cfg.OnSuspect = func(ctx context.Context, err *SendError) { slog.ErrorContext(ctx, err.Error()) }
+	}
+	c := &Client{origins: newTable[string, *origin](maxOrigins)}
+	var err error
+	if c.signer, err = newSigner(cfg.Keys, cfg.Subject); err != nil {
 		return nil, err
 	}
-	limits, err := cfg.Limits.withDefaults()
-	if err != nil {
+	if cfg.Retry, err = cfg.Retry.withDefaults(); err != nil {
 		return nil, err
 	}
-	c := &Client{
-		signer: signer, transport: cfg.Transport, allow: cfg.AllowOrigin,
-		timeout: cmp.Or(cfg.Timeout, defaultTimeout), retry: retry, limits: limits, now: signer.now,
-		hooks: hooks{cfg.OnAttempt, cfg.OnGone, cfg.OnSuspect}, origins: newTable[string, *origin](maxOrigins),
-	}
-	if c.sealer, err = newSealer(cfg.Reuse, signer.now); err != nil {
+	if cfg.Limits, err = cfg.Limits.withDefaults(); err != nil {
 		return nil, err
 	}
-	if c.onSuspect == nil {
-		c.onSuspect = func(ctx context.Context, err *SendError) { slog.ErrorContext(ctx, err.Error()) }
+	if c.sealer, err = newSealer(cfg.Reuse, cfg.now); err != nil {
+		return nil, err
 	}
-	if c.transport == nil {
+	if cfg.Transport == nil {
 		c.ownTransport = NewTransport(nil)
-		c.transport = c.ownTransport
+		cfg.Transport = c.ownTransport
 	}
+	c.cfg = cfg
 	return c, nil
 }
 
@@ -168,10 +156,9 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// AppendMessage prepares a message without building a request: it appends the body to dst and
-// returns it with the header fields, for programs that send by other means. The request is a POST
-// to [Subscription.Endpoint] with these fields, "Content-Encoding: aes128gcm" and the body; without
-// that field if there is no body ([Options.NoPayload]).
+// AppendMessage prepares a message for programs that send by other means: it appends the body to
+// dst and returns it with the header fields. The request is a POST to [Subscription.Endpoint] with
+// these fields and, if there is a body, "Content-Encoding: aes128gcm".
 func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) ([]byte, Header, error) {
 	if err := c.allows(sub); err != nil {
 		return dst, Header{}, err
@@ -180,7 +167,7 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 	if err != nil {
 		return dst, Header{}, err
 	}
-	now := c.now()
+	now := c.cfg.now()
 	if h.Authorization, err = c.signer.authorization(sub.Origin(), c.signer.candidates(sub)[0], now); err != nil {
 		return dst, Header{}, err
 	}
@@ -191,7 +178,6 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 	return body, h, nil
 }
 
-// origin is what is known of an origin.
 func (c *Client) origin(name string) *origin {
 	return c.origins.get(name, time.Now().Unix(), func() *origin { return new(origin) })
 }
@@ -201,18 +187,14 @@ func (c *Client) allows(sub Subscription) error {
 	if sub.IsZero() {
 		return errNoSubscription
 	}
-	if c.allow != nil && !c.allow(sub.Origin()) {
+	if c.cfg.AllowOrigin != nil && !c.cfg.AllowOrigin(sub.Origin()) {
 		return fmt.Errorf("webpush: origin %s is not allowed", sub.Origin())
 	}
 	return nil
 }
 
-// NewRequest prepares a message and returns it as a request that any
-// [http.Client] or [http.RoundTripper] can send: RFC 8030 section 5. The body is
-// in memory, its length is set, and GetBody returns it again. The request
-// carries a valid VAPID token: send it soon and do not log its header.
-//
-// ctx becomes the request's context; it must not be nil.
+// NewRequest prepares a message as a request that any [http.Client] or [http.RoundTripper] can send
+// (RFC 8030 section 5). It carries a valid VAPID token: send it soon and do not log its header.
 func (c *Client) NewRequest(ctx context.Context, sub Subscription, msg []byte, opts Options) (*http.Request, error) {
 	if ctx == nil {
 		return nil, errors.New("webpush: the context is nil")

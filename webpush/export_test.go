@@ -8,12 +8,6 @@ func (cfg Config) WithClock(now func() time.Time) Config {
 	return cfg
 }
 
-func (c *cache[K, V]) len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.numbers)
-}
-
 func (t *table[K, V]) len() int { return len(*t.entries.Load()) }
 
 // AsType is asType.
@@ -22,9 +16,4 @@ func AsType[T error](err error) (T, bool) { return asType[T](err) }
 // AppendEncrypt seals now.
 func (s *sealer) AppendEncrypt(dst, msg []byte, sub Subscription, padding Padding) ([]byte, error) {
 	return s.appendEncrypt(dst, msg, sub, padding, time.Now())
-}
-
-// Authorization signs now.
-func (s *signer) Authorization(sub Subscription) (string, error) {
-	return s.authorization(sub.Origin(), s.candidates(sub)[0], s.now())
 }

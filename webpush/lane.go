@@ -20,32 +20,22 @@ type lane struct {
 	origin *origin
 	pool   *pool
 
-	mu sync.Mutex
-	queue
-	places
+	mu       sync.Mutex
+	fresh    bag
+	late     []*delivery // tried before, to be tried again; the first next
+	held     []*delivery // refused, and to be believed once the origin takes a message that is sent later
+	window   int
+	cut      time.Time // when the window was last halved
+	running  int       // workers
+	lent     int       // workers that no longer count in the pool
 	progress time.Time // when the service last took a message, or was given one after it had none
 	nextSend time.Time // with a rate
 	timer    *time.Timer
-	stalled  bool        // as of the last tick
-	held     []*delivery // refused, and to be believed once the origin takes a message that is sent later
-	inPool   bool        // waits for room in the pool; guarded by the pool's lock
+	stalled  bool // as of the last tick
+	inPool   bool // waits for room in the pool; guarded by the pool's lock
 }
 
-// places are a lane's requests under way.
-type places struct {
-	window  int
-	cut     time.Time // when the window was last halved
-	running int       // workers
-	lent    int       // workers that no longer count in the pool
-}
-
-// A queue is what waits.
-type queue struct {
-	fresh bag
-	late  []*delivery // tried before, to be tried again; the first next
-}
-
-func (q *queue) pending() int { return len(q.fresh) + len(q.late) }
+func (l *lane) pending() int { return len(l.fresh) + len(l.late) }
 
 // delivery is a message to a recipient of the lane.
 func (l *lane) delivery(to recipient) delivery {
@@ -69,9 +59,9 @@ func (b *bag) take() recipient {
 }
 
 // pushLate queues a delivery to be tried again, behind those whose time comes before.
-func (q *queue) pushLate(d *delivery) {
-	i, _ := slices.BinarySearchFunc(q.late, d, func(a, b *delivery) int { return a.notBefore.Compare(b.notBefore) })
-	q.late = slices.Insert(q.late, i, d)
+func (l *lane) pushLate(d *delivery) {
+	i, _ := slices.BinarySearchFunc(l.late, d, func(a, b *delivery) int { return a.notBefore.Compare(b.notBefore) })
+	l.late = slices.Insert(l.late, i, d)
 }
 
 // add queues a message.
@@ -171,7 +161,7 @@ func (l *lane) next(free *delivery) *delivery {
 		l.leaveAndUnlock()
 		return nil
 	}
-	if rate := l.b.client.limits.Rate; rate > 0 {
+	if rate := l.b.client.cfg.Limits.Rate; rate > 0 {
 		l.nextSend = later(l.nextSend, now.Add(-50*time.Millisecond)).Add(time.Duration(float64(time.Second) / rate))
 	}
 	defer l.mu.Unlock()
@@ -215,11 +205,11 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 			l.window, l.cut = max(l.window/2, 1), now
 		}
 	default:
-		if suspect, cleared := l.origin.suspicion(); !suspect {
+		if !l.origin.isSuspect() {
 			l.progress = now
-			l.window = min(l.window+1, l.b.client.limits.Concurrency)
+			l.window = min(l.window+1, l.b.client.cfg.Limits.Concurrency)
 			if d.last == Accepted && len(l.held) > 0 {
-				believed = l.believeLocked(d.sentAt, cleared)
+				believed = l.believeLocked(d.sentAt)
 			}
 		}
 	}
@@ -251,12 +241,12 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	return true
 }
 
-// believeLocked takes out those of the held that were refused before the origin took a message.
-// Those that were refused while it was suspect are tried again.
-func (l *lane) believeLocked(sentAt, cleared time.Time) (believed []*delivery) {
+// believeLocked takes out the held deliveries that were refused before the origin took a message
+// that was sent at sentAt. Some are asked again instead.
+func (l *lane) believeLocked(sentAt time.Time) (believed []*delivery) {
 	l.held = slices.DeleteFunc(l.held, func(d *delivery) bool {
 		switch {
-		case !d.notBefore.After(cleared):
+		case l.origin.isToBeAskedAgain(d):
 			d.again, d.tries = true, 0
 			l.pushLate(d)
 		case d.notBefore.Before(sentAt):
@@ -296,7 +286,7 @@ func (l *lane) tick(now time.Time) (given []*delivery) {
 // hopelessLocked reports whether messages should not wait for this service: it is
 // paused for longer than they may wait, or has been silent for too long.
 func (l *lane) hopelessLocked(now time.Time) bool {
-	patience := l.b.client.limits.Patience
+	patience := l.b.client.cfg.Limits.Patience
 	left := l.origin.pause(now)
 	if left > 0 && left > min(patience, l.b.opts.ttl()) {
 		return true

@@ -1,11 +1,8 @@
 package webpush
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -17,9 +14,9 @@ func writeRedacted(f fmt.State, text string) {
 }
 
 // cleanText makes a stranger's text fit for an error: printable, on one line, at most
-// maxReasonBytes. From where it quotes the endpoint beyond its origin, or the token, it is
-// withheld.
-func cleanText(text string, sub Subscription, authorization string) string {
+// maxReasonBytes, without the endpoint beyond its origin and without anything that looks like a
+// piece of it or of a token.
+func cleanText(text string, sub Subscription) string {
 	if text == "" {
 		return ""
 	}
@@ -29,78 +26,45 @@ func cleanText(text string, sub Subscription, authorization string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "?"))
-	secret, _, _ := strings.Cut(strings.TrimPrefix(authorization, "vapid t="), ",")
 	if !sub.IsZero() {
-		secret += "\n" + sub.Endpoint()[sub.base.Value().pathAt:]
+		path := sub.Endpoint()[sub.base.Value().pathAt:]
+		for _, secret := range []string{path, path[strings.LastIndexAny(path, "/=")+1:]} {
+			if len(secret) > 4 {
+				text = strings.ReplaceAll(text, secret, withheld)
+			}
+		}
 	}
-	if at := quotedAt(text, secret); at >= 0 {
-		text = text[:at] + "[withheld: the endpoint or the token, and what follows]"
-	}
+	text = withholdTokens(text)
 	if text = strings.TrimSpace(text); len(text) > maxReasonBytes {
 		text = strings.TrimSpace(strings.ToValidUTF8(text[:maxReasonBytes], ""))
 	}
 	return text
 }
 
-// toldLetters is how many letters and digits of a secret in a row are no longer told.
-const toldLetters = 8
+const withheld = "[withheld]"
 
-// quotedAt is where text first has toldLetters letters and digits of secret in a row, or -1: whole
-// or cut off, in either case, percent-encoded any number of times, escaped as in JSON, or with
-// other characters in between.
-func quotedAt(text, secret string) int {
-	told, _ := lettersOf(secret)
-	letters, at := lettersOf(text)
-	var some [1 << 10]bool // by a hash of four letters that the secret has in a row: most texts have none
-	hash := func(four []byte) uint32 { return binary.LittleEndian.Uint32(four) * 2654435769 >> 22 }
-	for i := 0; i+4 <= len(told); i++ {
-		some[hash(told[i:])] = true
-	}
-	for i := 0; i+toldLetters <= len(letters); i++ {
-		if some[hash(letters[i:])] && some[hash(letters[i+4:])] && bytes.Contains(told, letters[i:i+toldLetters]) {
-			return at[i]
+// withholdTokens takes out what may be a piece of an endpoint or of a token, however it is escaped:
+// 20 such characters with a digit, or 32. Words, addresses and times are shorter or have no digit.
+func withholdTokens(text string) string {
+	var told strings.Builder
+	start := 0
+	for i := range len(text) + 1 {
+		if i < len(text) && isTokenByte(text[i]) {
+			continue
 		}
+		run := text[start:i]
+		if len(run) >= 32 || len(run) >= 20 && strings.ContainsAny(run, "0123456789") {
+			run = withheld
+		}
+		told.WriteString(run)
+		if i < len(text) {
+			told.WriteByte(text[i])
+		}
+		start = i + 1
 	}
-	return -1
+	return told.String()
 }
 
-// lettersOf gives the letters and digits of a text, unescaped and in lower case, and where they
-// are.
-func lettersOf(text string) (letters []byte, at []int) {
-	letters, at = make([]byte, 0, len(text)), make([]int, 0, len(text))
-	for i := 0; i < len(text); {
-		c, end := unescape(text, i)
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
-			letters, at = append(letters, c), append(at, i)
-		}
-		i = end
-	}
-	return letters, at
-}
-
-// unescape reads the character at i, and where it ends: as it stands, percent-encoded any number of
-// times, or as JSON's \u00XX.
-func unescape(text string, i int) (c byte, end int) {
-	c, end = text[i], i+1
-	for {
-		digitsAt := end
-		switch {
-		case c == '%':
-		case c == '\\' && strings.HasPrefix(text[end:], "u00"):
-			digitsAt += len("u00")
-		default:
-			return c, end
-		}
-		if digitsAt+2 > len(text) {
-			return c, end
-		}
-		n, err := strconv.ParseUint(text[digitsAt:digitsAt+2], 16, 8)
-		if err != nil {
-			return c, end
-		}
-		c, end = byte(n), digitsAt+2
-	}
+func isTokenByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(`-_.~%+/=\`, c) >= 0
 }

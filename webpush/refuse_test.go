@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 
 	"postage/webpush"
 	"postage/webpush/receiver"
@@ -60,6 +61,7 @@ func TestReasonsAreClean(t *testing.T) {
 	sub := parse(t, []byte(text))
 	lower := strings.ToLower
 	for name, quote := range map[string]func(authorization string) string{
+		"the endpoint":      func(string) string { return sub.Endpoint() },
 		"escaped":           func(string) string { return strings.NewReplacer("/", "%2F", "+", "%2B").Replace(token) },
 		"escaped twice":     func(string) string { return strings.NewReplacer("/", "%252f", "+", "%252b").Replace(token) },
 		"every byte":        func(string) string { return percent(token) },
@@ -68,6 +70,7 @@ func TestReasonsAreClean(t *testing.T) {
 		"both":              func(string) string { return token[20:50] },
 		"in small letters":  func(string) string { return lower(token) },
 		"JSON":              func(string) string { return strings.ReplaceAll(token, "/", `\/`) },
+		"the token only":    func(string) string { return sub.Endpoint()[strings.LastIndexByte(sub.Endpoint(), '=')+1:] },
 		"JWT":               func(a string) string { return a },
 		"JWT cut":           func(a string) string { return a[:60] },
 		"JWT's middle":      func(a string) string { return a[60:100] },
@@ -77,7 +80,7 @@ func TestReasonsAreClean(t *testing.T) {
 		var authorization string
 		client := newClient(t, nil, webpush.Config{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			authorization = strings.TrimPrefix(r.Header.Get("Authorization"), "vapid t=")
-			return &http.Response{StatusCode: 400, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(strings.NewReader("bad (" + quote(authorization) + ") it is\u202e\u200f\u0007 so"))}, nil
+			return &http.Response{StatusCode: 400, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(strings.NewReader("bad\x00\xff\n\u202e (" + quote(authorization) + ") it is\u202e\u200f\u0007\x00\xff\n so"))}, nil
 		})})
 		err := sendTo(t, client, sub)
 		shown := sendError(t, err).Reason
@@ -89,7 +92,7 @@ func TestReasonsAreClean(t *testing.T) {
 				}
 			}
 		}
-		if strings.ContainsAny(shown, "\u202e\u200f\u0007") || !strings.HasPrefix(shown, "bad (") || !strings.HasSuffix(shown, "follows]") {
+		if strings.ContainsAny(shown, "\u202e\u200f\u0007\x00\n") || !utf8.ValidString(shown) || !strings.HasPrefix(shown, "bad") || !strings.HasSuffix(shown, "so") || !strings.Contains(shown, "[withheld]") {
 			t.Errorf("%s: shown as %q", name, shown)
 		}
 	}
@@ -102,6 +105,17 @@ func percent(text string) string {
 		b.WriteString("%" + string("0123456789abcdef"[text[i]>>4]) + string("0123456789abcdef"[text[i]&15]))
 	}
 	return b.String()
+}
+
+// The test program is also the sender that TestProxysOwnAddress starts.
+func TestMain(m *testing.M) {
+	if os.Getenv("WEBPUSH_TEST_CHILD") == "" {
+		os.Exit(m.Run())
+	}
+	if err := childProxy(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // TestProxysOwnAddress has the environment name a proxy on this machine, and a stranger name the
@@ -125,7 +139,7 @@ func TestProxysOwnAddress(t *testing.T) {
 		}
 	}()
 	cmd := exec.Command(os.Args[0], listener.Addr().String())
-	cmd.Env = append(os.Environ(), "WEBPUSH_TEST_CHILD=proxy", "HTTPS_PROXY=http://"+listener.Addr().String(), "HTTP_PROXY=", "NO_PROXY=", "no_proxy=", "https_proxy=")
+	cmd.Env = append(os.Environ(), "WEBPUSH_TEST_CHILD=yes", "HTTPS_PROXY=http://"+listener.Addr().String(), "HTTP_PROXY=", "NO_PROXY=", "no_proxy=", "https_proxy=")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

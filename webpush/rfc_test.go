@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fixedKey is a key source with one given key pair.
+// fixedSealer seals with one given key pair and salt.
 func fixedSealer(t testing.TB, private, salt []byte) *sealer {
 	t.Helper()
 	s, err := newSealer(Reuse{}, time.Now)
@@ -24,7 +24,7 @@ func fixedSealer(t testing.TB, private, salt []byte) *sealer {
 		t.Fatal(err)
 	}
 	k := &localKey{private: key, public: [publicKeyBytes]byte(key.PublicKey().Bytes())}
-	s.keys = &broadcastKeys{newKeyPairs(time.Hour, time.Now), &sharedKey{key: k, made: time.Now()}}
+	s.keys = &broadcastKeys{newKeyPairs(time.Hour, time.Now), &sharedKey{pair: k, made: time.Now()}}
 	s.fixSalt = func(b *[saltBytes]byte) { copy(b[:], salt) }
 	return s
 }
@@ -58,7 +58,7 @@ func TestRFC8291Example(t *testing.T) {
 		t.Errorf("body\n got %s\nwant %s", encodeBase64(got), want)
 	}
 	if encodeBase64(key) != "oIhVW04MRdy2XN9CiKLxTg" || encodeBase64(nonce) != "4h_95klXJ5E_qnoN" {
-		t.Errorf("key %s, nonce %s are not those of RFC 8291 appendix A", encodeBase64(key), encodeBase64(nonce))
+		t.Errorf("key %s, nonce %s are not as in RFC 8291 appendix A", encodeBase64(key), encodeBase64(nonce))
 	}
 }
 

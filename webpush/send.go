@@ -4,18 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
-// Send encrypts msg to sub, signs and posts it, and tries again as
-// [Config.Retry] says. A nil error means that the push service took the
-// message, not that the browser has it. Any other error is a [*SendError].
+// Send encrypts msg to sub, signs and posts it, and tries again as [Config.Retry] says. A nil error
+// means that the push service took the message, not that the browser has it. Any other error is a
+// [*SendError].
 //
-// All attempts carry the same encrypted body. No attempt begins later than the
-// message's TTL after the first, and each says how much of the TTL is left.
-// Where the key ring has several keys and it is not known which one sub was made
-// with, an answer that may mean another key leads at once to an attempt with the next, whatever is
-// left of the TTL.
+// All attempts carry the same body, and each says how much of the TTL is left. If the ring has
+// several keys and it is not known which one sub was made with, an answer that may mean another key
+// leads at once to an attempt with the next.
 func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Options) (Receipt, error) {
 	d := delivery{job: &job{client: c, sealer: c.sealer, msg: msg, opts: opts}, recipient: recipient{sub: sub}}
 	if !sub.IsZero() {
@@ -31,7 +30,7 @@ func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Op
 // maxPatientAttempts bounds the attempts of a message whose origin throttles.
 const maxPatientAttempts = 50
 
-// A job is what all messages of a broadcast share, or one that is sent alone.
+// A job is what all messages of a broadcast share.
 type job struct {
 	client  *Client
 	sealer  *sealer
@@ -43,9 +42,9 @@ type job struct {
 // longestWait is how long a service may ask for.
 func (j *job) longestWait() time.Duration {
 	if j.patient {
-		return j.client.limits.Patience
+		return j.client.cfg.Limits.Patience
 	}
-	return j.client.retry.MaxRetryAfter
+	return j.client.cfg.Retry.MaxRetryAfter
 }
 
 // A recipient is a subscription with its number in the broadcast.
@@ -60,26 +59,21 @@ type delivery struct {
 	recipient
 	origin *origin
 	limit  *timeLimit
-	sealed
+
+	header     Header
+	body       []byte       // nil until it is sealed
+	candidates []*VAPIDKeys // that may sign: the first is the one to try
 
 	attempts  int
 	tries     int     // with this key
-	again     bool    // refused once by an origin that was suspect then
+	again     bool    // refused once, and asked again
 	ambiguous bool    // an attempt may have been taken though no answer said so
 	last      Outcome // of the last attempt
-	times
-	waiting Result // what to say if there is no other attempt
+	begun     time.Time
+	sentAt    time.Time // of the last attempt
+	notBefore time.Time // of the next attempt, or when it was refused
+	waiting   Result    // what to say if there is no other attempt
 }
-
-// sealed is a message that is ready; body is nil until it is.
-type sealed struct {
-	header     Header
-	body       []byte
-	candidates []*VAPIDKeys // that may sign: the first is the one to try
-}
-
-// times are those of the first attempt, the last and the next.
-type times struct{ begun, sentAt, notBefore time.Time }
 
 // run makes attempts until one is answered for good.
 func (d *delivery) run(ctx context.Context) Result {
@@ -176,12 +170,12 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 		}
 		r := Result{Err: d.refusal(outcome, &a)}
 		if suspected {
-			d.client.onSuspect(ctx, asSuspect(r.Err))
+			d.client.cfg.OnSuspect(ctx, asSuspect(r.Err))
 		}
 		if outcome == RateLimited && d.patient && d.attempts < maxPatientAttempts && (d.origin.inDoubt() || d.origin.pause(now) > 0) {
 			d.tries-- // it is the origin's trouble, not the message's
 		}
-		wait, ok := d.client.retry.wait(max(d.tries, 1), &a, d.longestWait())
+		wait, ok := d.client.cfg.Retry.wait(max(d.tries, 1), &a, d.longestWait())
 		// A browser gets the message no later than its TTL after the first attempt, or never.
 		if !again || !ok || wait >= d.left(now) {
 			return r, 0, true
@@ -195,22 +189,20 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 func (d *delivery) isDoubtful() bool {
 	switch d.last {
 	case Gone:
-		return d.attempts > 0 && d.client.limits.Gone >= 0
+		return d.attempts > 0 && d.client.cfg.Limits.Gone >= 0
 	case Rejected, KeyMismatch, Failed:
-		return d.attempts > 0 && d.client.limits.Refusals >= 0
+		return d.attempts > 0 && d.client.cfg.Limits.Refusals >= 0
 	}
 	return false
 }
 
 // settle gives a doubtful result as what it is now.
 func (d *delivery) settle(ctx context.Context, r Result) Result {
-	if d.isDoubtful() {
-		if suspect, _ := d.origin.suspicion(); suspect {
-			return Result{Err: asSuspect(r.Err)}
-		}
+	if d.isDoubtful() && d.origin.isSuspect() {
+		return Result{Err: asSuspect(r.Err)}
 	}
-	if d.last == Gone && d.client.onGone != nil {
-		d.client.onGone(context.WithoutCancel(ctx), d.sub) // what it deletes is gone, whether or not the broadcast is
+	if d.last == Gone && d.client.cfg.OnGone != nil {
+		d.client.cfg.OnGone(context.WithoutCancel(ctx), d.sub) // what it deletes is gone, whether or not the broadcast is
 	}
 	return r
 }
@@ -235,7 +227,7 @@ func (d *delivery) seal() (r Result, ok bool) {
 	if d.header, err = d.opts.header(); err != nil {
 		return d.fail(Failed, err), false
 	}
-	if d.body, err = d.opts.appendBody(d.sealer, nil, d.msg, d.sub, d.client.now()); err != nil {
+	if d.body, err = d.opts.appendBody(d.sealer, nil, d.msg, d.sub, d.client.cfg.now()); err != nil {
 		if errors.Is(err, TooLarge) {
 			return d.fail(TooLarge, err), false
 		}
@@ -255,7 +247,7 @@ func (d *delivery) stamp() (err error) {
 	} else if text, err := ttlHeader(cmp.Or(max(d.left(now), 0), TTLZero)); err == nil {
 		d.header.TTL = text
 	}
-	d.header.Authorization, err = d.client.signer.authorization(d.sub.Origin(), d.candidates[0], d.client.now())
+	d.header.Authorization, err = d.client.signer.authorization(d.sub.Origin(), d.candidates[0], d.client.cfg.now())
 	return err
 }
 
@@ -270,7 +262,7 @@ func (d *delivery) left(now time.Time) time.Duration {
 // attempt makes one attempt, and tells the hook.
 func (d *delivery) attempt(ctx context.Context) answer {
 	d.attempts++
-	hook := d.client.onAttempt
+	hook := d.client.cfg.OnAttempt
 	if hook == nil {
 		return d.client.attempt(d.limit, d.sub, d.header, d.body)
 	}
@@ -291,7 +283,7 @@ func (c *Client) judge(ctx context.Context, a *answer) (outcome Outcome, again b
 	case s == 0 && isRefused(a.err):
 		return Invalid, false
 	case s == 0:
-		return Unreachable, !a.written || c.retry.AfterWrite
+		return Unreachable, !a.written || c.cfg.Retry.AfterWrite
 	case s >= 200 && s < 300:
 		return Accepted, false
 	case s == 404 || s == 410:
@@ -301,7 +293,7 @@ func (c *Client) judge(ctx context.Context, a *answer) (outcome Outcome, again b
 	case s == 429 || a.throttled:
 		return RateLimited, true
 	case s >= 500:
-		return Unavailable, !a.isAmbiguous() || c.retry.AfterWrite
+		return Unavailable, !a.isAmbiguous() || c.cfg.Retry.AfterWrite
 	case a.clock != nil:
 		return Failed, false
 	case a.otherKey:
@@ -338,7 +330,8 @@ func (a *answer) mayBeOtherKey() bool {
 func (d *delivery) fail(outcome Outcome, err error) Result {
 	d.last = outcome
 	e := d.newError(outcome)
-	e.Err, e.detail = err, err.Error()
+	e.Err = err
+	e.detail = strings.TrimPrefix(err.Error(), "webpush: ")
 	if size, ok := asType[*MessageSizeError](err); ok {
 		e.FitsBytes = size.Max
 	}
@@ -350,7 +343,7 @@ func (d *delivery) refusal(outcome Outcome, a *answer) *SendError {
 	e := d.newError(outcome)
 	e.Status, e.Reason, e.RetryAfter = a.status, a.reason, a.retryAfter
 	if err := cmp.Or(a.err, a.clock); err != nil {
-		e.Err, e.detail = err, cleanText(err.Error(), d.sub, d.header.Authorization)
+		e.Err, e.detail = err, cleanText(err.Error(), d.sub)
 	}
 	if outcome == TooLarge {
 		e.FitsBytes = fits(len(d.body), a.reason)

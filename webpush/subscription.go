@@ -10,10 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"strconv"
 	"strings"
-	"time"
 	"unique"
 	"unsafe"
 )
@@ -28,51 +25,31 @@ const (
 const maxSubscriptionBytes = 16 << 10
 
 // A Subscription is one browser's agreement to receive messages: where to post them and the keys to
-// encrypt them with. Make one with [ParseSubscription] or [NewSubscription] and keep it: parsing
-// costs a check that a point is on the curve, sending does not.
+// encrypt them with. Make one with [ParseSubscription] or [NewSubscription] and keep it: it takes
+// less than 320 bytes. It is an immutable value; copies of it are equal (==). The zero value is not
+// a subscription; sending to it fails.
 //
-// A Subscription is an immutable value of three words, safe for use by any number of goroutines.
-// Copies of it are equal (==); of two that were parsed compare the fingerprints. With Google's,
-// Mozilla's and Apple's endpoints it takes less than 320 bytes of memory in one allocation. The
-// zero value is not a subscription; sending to it fails.
-//
-// Formatting and logging it shows its origin and fingerprint only.
-// [Subscription.JSON] gives all of it, authentication secret included, to be stored.
+// Formatting and logging it shows its origin and fingerprint only. [Subscription.JSON] gives all of
+// it, to be stored.
 type Subscription struct {
 	base unique.Handle[endpointBase]
-	data *byte // keys, expiry and the rest of the endpoint: see compact.go
+	data *byte // keys and the rest of the endpoint: see compact.go
 	size int   // of data, in bytes
 }
 
-// A SubscriptionOption changes how a subscription is read.
-type SubscriptionOption func(*subscriptionOptions)
+// A SubscriptionOption says more than the browser's JSON does.
+type SubscriptionOption struct{ serverKey string }
 
-type subscriptionOptions struct {
-	insecure  bool
-	serverKey string
-	expires   int64
-}
-
-// AllowHTTP accepts an endpoint with the scheme http. It is for tests against a
-// server without TLS: RFC 8030 section 3 asks for https.
-func AllowHTTP() SubscriptionOption {
-	return func(o *subscriptionOptions) { o.insecure = true }
-}
-
-// WithServerKey records the VAPID public key (base64) that the browser was
-// given as applicationServerKey when it subscribed. A push service refuses
-// messages signed by any other (RFC 8292 section 4.2), so a [KeyRing] of more
-// than one key needs it to pick the right one without trying.
-func WithServerKey(publicKey string) SubscriptionOption {
-	return func(o *subscriptionOptions) { o.serverKey = publicKey }
-}
+// WithServerKey records the VAPID public key (base64) that the browser subscribed with. A push
+// service refuses messages signed by any other (RFC 8292 section 4.2), so with several keys in a
+// [KeyRing] it saves trying them.
+func WithServerKey(publicKey string) SubscriptionOption { return SubscriptionOption{publicKey} }
 
 // subscriptionJSON is PushSubscriptionJSON of the Push API, with two members that browsers do not
 // write.
 type subscriptionJSON struct {
-	Endpoint       string          `json:"endpoint"`
-	ExpirationTime json.RawMessage `json:"expirationTime"`
-	Keys           struct {
+	Endpoint string `json:"endpoint"`
+	Keys     struct {
 		P256dh string `json:"p256dh"`
 		Auth   string `json:"auth"`
 	} `json:"keys"`
@@ -99,15 +76,14 @@ func readSubscriptionJSON(data []byte) (j subscriptionJSON, err error) {
 }
 
 // ParseSubscription reads what PushSubscription.toJSON() of the Push API returns: endpoint,
-// keys.p256dh, keys.auth and optionally expirationTime (milliseconds since 1970; anything else
-// there is no time). Keys may be in any of the four base64 alphabets. An additional member
-// applicationServerKey is read as [WithServerKey]. As databases hold it, the JSON may be encoded
-// twice, begin with a byte order mark, or be the member subscription of an object.
+// keys.p256dh and keys.auth in any of the four base64 alphabets. A member
+// applicationServerKey is read as [WithServerKey]; expirationTime is not read: services say when a
+// subscription has ended. As databases hold it, the JSON may be
+// encoded twice, begin with a byte order mark, or be the member subscription of an object.
 //
-// It refuses more than 16 KiB, endpoints that are not https or that hold a user
-// name, a fragment or a character outside ASCII, public keys that are not an
-// uncompressed point on P-256, and authentication secrets that are not 16 bytes.
-// Errors say which member is wrong and why, and never quote its value.
+// It refuses endpoints that are not https or that hold a user name, a fragment or a character
+// outside ASCII, and keys that are not as RFC 8291 wants them. Errors say which member is wrong and
+// why, and never quote its value.
 func ParseSubscription(data []byte, options ...SubscriptionOption) (Subscription, error) {
 	if len(data) > maxSubscriptionBytes {
 		return Subscription{}, fmt.Errorf("webpush: subscription: %d bytes, at most %d", len(data), maxSubscriptionBytes)
@@ -118,11 +94,6 @@ func ParseSubscription(data []byte, options ...SubscriptionOption) (Subscription
 	}
 	if j.ServerKey != "" {
 		options = append([]SubscriptionOption{WithServerKey(j.ServerKey)}, options...)
-	}
-	const latest = 8.64e15 // of an ECMAScript time
-	at, err := strconv.ParseFloat(strings.Trim(string(j.ExpirationTime), `"`), 64)
-	if err == nil && math.Abs(at) <= latest {
-		options = append(options, func(o *subscriptionOptions) { o.expires = int64(at) })
 	}
 	return NewSubscription(j.Endpoint, j.Keys.P256dh, j.Keys.Auth, options...)
 }
@@ -138,23 +109,23 @@ func jsonError(err error) error {
 	return errors.New("not JSON")
 }
 
-// NewSubscription makes a subscription from its parts, for programs that store them in columns. The
-// checks are those of [ParseSubscription].
+// NewSubscription makes a subscription from its parts, for programs that store them in columns. It
+// checks what [ParseSubscription] checks.
 func NewSubscription(endpoint, p256dh, auth string, options ...SubscriptionOption) (Subscription, error) {
-	var o subscriptionOptions
+	serverKey := ""
 	for _, option := range options {
-		option(&o)
+		serverKey = option.serverKey
 	}
-	s, err := newSubscription(endpoint, p256dh, auth, o)
+	s, err := newSubscription(endpoint, p256dh, auth, serverKey)
 	if err != nil {
 		return Subscription{}, fmt.Errorf("webpush: subscription: %w", err)
 	}
 	return s, nil
 }
 
-func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subscription, error) {
+func newSubscription(endpoint, p256dh, auth, serverKey string) (Subscription, error) {
 	var s Subscription
-	origin, pathAt, err := parseEndpoint(endpoint, o.insecure)
+	origin, pathAt, err := parseEndpoint(endpoint)
 	if err != nil {
 		return s, err
 	}
@@ -172,9 +143,8 @@ func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subs
 	if err != nil {
 		return s, err
 	}
-	serverKey := ""
-	if o.serverKey != "" {
-		key, err := decodeKey("applicationServerKey", o.serverKey, publicKeyBytes)
+	if serverKey != "" {
+		key, err := decodeKey("applicationServerKey", serverKey, publicKeyBytes)
 		if err != nil {
 			return s, err
 		}
@@ -186,7 +156,11 @@ func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subs
 	base, token := newBase(endpoint, pathAt, origin, serverKey)
 	data := make([]byte, 0, flagsAt+16+len(token))
 	data = append(append(data, public[1:]...), secret...)
-	text := string(appendRest(data, o.expires, token))
+	flags := byte(0)
+	if strings.Trim(token, alphabet+":") == "" {
+		flags |= isPlain
+	}
+	text := string(append(append(data, flags), token...))
 	return Subscription{base, unsafe.StringData(text), len(text)}, nil
 }
 
@@ -253,17 +227,8 @@ func (s Subscription) ServerKey() string {
 	return s.base.Value().serverKey
 }
 
-// Expires is the browser's expirationTime, if it gave one.
-func (s Subscription) Expires() (time.Time, bool) {
-	if s.IsZero() || s.raw()[flagsAt]&hasExpiry == 0 {
-		return time.Time{}, false
-	}
-	return time.UnixMilli(int64(binary.BigEndian.Uint64([]byte(s.raw()[flagsAt+1:][:8])))), true
-}
-
-// Fingerprint is 16 hexadecimal digits that tell subscriptions apart in logs and journals, and
-// reveal nothing of them: 8 bytes of a SHA-256 of p256dh, auth and the endpoint. It changes when
-// the browser subscribes again.
+// Fingerprint is 16 hexadecimal digits of a SHA-256 of keys and endpoint. It tells subscriptions
+// apart in logs and journals, and changes when the browser subscribes again.
 func (s Subscription) Fingerprint() string {
 	if s.IsZero() {
 		return ""
@@ -278,16 +243,13 @@ func (s Subscription) id() uint64 {
 	return binary.BigEndian.Uint64(hash.Sum(nil))
 }
 
-// JSON is the whole subscription in the form that [ParseSubscription] reads, authentication secret
-// included: store it as you would a password. It is null for the zero value.
+// JSON is the whole subscription as [ParseSubscription] reads it: store it as you would a password.
+// It is null for the zero value.
 func (s Subscription) JSON() json.RawMessage {
 	if s.IsZero() {
 		return json.RawMessage("null")
 	}
 	j := subscriptionJSON{Endpoint: s.Endpoint(), ServerKey: s.ServerKey()}
-	if at, ok := s.Expires(); ok {
-		j.ExpirationTime = strconv.AppendInt(nil, at.UnixMilli(), 10)
-	}
 	j.Keys.P256dh = encodeBase64(s.appendPublic(nil))
 	j.Keys.Auth = encodeBase64([]byte(s.auth()))
 	text, err := json.Marshal(j)
@@ -297,11 +259,10 @@ func (s Subscription) JSON() json.RawMessage {
 	return text
 }
 
-// MarshalJSON is an error, which json.Marshal returns: check it. encoding/json is also what
-// log/slog writes slices, maps and structs with, and a log must not tell the endpoint and the
-// secret. In what is to be stored, use [StoredSubscription].
+// MarshalJSON is an error, because log/slog writes slices, maps and structs with encoding/json, and
+// a log must not tell the endpoint and the secret. To store it, use [StoredSubscription].
 func (s Subscription) MarshalJSON() ([]byte, error) {
-	return nil, errors.New("webpush: a Subscription holds a secret and is not encoded, so that no log tells it: where it is to be stored, use StoredSubscription or what its method JSON gives")
+	return nil, errors.New("webpush: a Subscription is not encoded, so that no log tells its secret: to store it, use StoredSubscription or the method JSON")
 }
 
 // A StoredSubscription is a [Subscription] whose JSON is all of it, as a field of what is stored.

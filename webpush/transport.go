@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -19,36 +21,31 @@ import (
 const maxConnections = 256
 
 // NewTransport makes the transport that a [Client] makes for itself, to be changed and given as
-// [Config.Transport]: with a certificate authority of your own, for example. It multiplexes the
-// messages of an origin over HTTP/2 and notices when a connection has died.
+// [Config.Transport]: with a certificate authority of your own, for example.
 //
 // Endpoints come from strangers, and may name hosts of your own network. Before a connection is
-// made to a host that [KnownPushService] does not know, the address that it was resolved to is
-// given to allow; nil is [PublicAddress]. The address is that of this very connection, so a name
-// that resolves to another address the second time gains nothing. Where the environment names a
-// proxy (http.ProxyFromEnvironment), the proxy resolves the names, and has to do the refusing.
+// made to a host that [KnownPushService] does not know, its address is given to allow; nil is
+// [PublicAddress]. It is the address of this very connection, so a name that resolves to another
+// address the second time gains nothing. Where the environment names a proxy, the proxy resolves
+// the names, and has to do the refusing.
 //
 // With a DialContext of your own the check comes after connecting, before anything is sent: of the
 // address that the connection says it has, or the zero Addr if it says none. Only a DialTLSContext
-// of your own does without. A Clone connects as the transport does that it was made of.
+// of your own does without. A Clone connects as the transport that it was made of.
 //
-// Beyond 256 connections those that are idle are closed, HTTP/2's included, which
-// http.Transport.MaxIdleConns does not close.
-//
-// What requests write to a connection at about the same time is sent together, which
-// saves system calls: see conn.go.
+// Beyond 256 connections those that are idle are closed.
 func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 	if allow == nil {
 		allow = PublicAddress
 	}
-	g := &guard{allow: allow, proxies: environmentProxies()}
+	g := &guard{allow: allow, proxies: environmentProxies(), dials: make(map[string]*dial)}
 	g.transport = &http.Transport{
 		Proxy:                  g.proxy,
 		DialContext:            g.dial,
 		DialTLSContext:         g.dialTLS,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           maxConnections,
-		MaxIdleConnsPerHost:    defaultConcurrency,
+		MaxIdleConnsPerHost:    maxConnections,
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
@@ -113,6 +110,9 @@ type guard struct {
 	allow     func(netip.Addr) bool
 	proxies   map[string]bool // host and port of each
 	open      atomic.Int64
+
+	mu    sync.Mutex
+	dials map[string]*dial // under way, by host and port
 }
 
 // environmentProxies are those that http.ProxyFromEnvironment may name; it reads the environment
@@ -179,13 +179,67 @@ func (g *guard) check(address string) error {
 	return refused
 }
 
-// dialTLS connects by the transport's DialContext, which a caller may have replaced since.
+// dialTLS makes one connection to an address at a time. When a server ends an HTTP/2 connection,
+// net/http dials for each request that waits, and gives all of them the first connection that is
+// there. If that speaks HTTP/1.1, or failed, each request needs its own.
 func (g *guard) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
-	dial := g.transport.DialContext
-	if dial == nil {
-		dial = new(net.Dialer).DialContext
+	g.mu.Lock()
+	other, mine := g.dials[address], &dial{done: make(chan struct{})}
+	if other == nil {
+		g.dials[address] = mine
 	}
-	inner, err := dial(ctx, network, address)
+	g.mu.Unlock()
+	if other != nil {
+		if err := other.wait(ctx); err != nil {
+			return nil, err
+		}
+		return g.handshake(ctx, network, address)
+	}
+	conn, err := g.handshake(ctx, network, address)
+	if outer, ok := conn.(*tls.Conn); ok {
+		mine.shared = outer.ConnectionState().NegotiatedProtocol == "h2"
+	}
+	g.mu.Lock()
+	delete(g.dials, address)
+	g.mu.Unlock()
+	close(mine.done)
+	return conn, err
+}
+
+// A dial is a connection that is being made.
+type dial struct {
+	done   chan struct{}
+	shared bool // by HTTP/2; set when it is done
+}
+
+// wait returns nil if the caller needs a connection of its own. Otherwise its request is long on
+// its way over the other connection when wait fails, and nobody sees the error.
+func (d *dial) wait(ctx context.Context) error {
+	select {
+	case <-d.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !d.shared {
+		return nil
+	}
+	select {
+	case <-time.After(time.Second):
+		return errShared
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var errShared = errors.New("webpush: another connection to this host was to be used, and did not come: try again")
+
+// handshake connects by the transport's DialContext, which a caller may have replaced since.
+func (g *guard) handshake(ctx context.Context, network, address string) (net.Conn, error) {
+	connect := g.transport.DialContext
+	if connect == nil {
+		connect = new(net.Dialer).DialContext
+	}
+	inner, err := connect(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ const usage = `Webpush makes VAPID keys and sends Web Push notifications, to you
 webpush COMMAND -h shows the flags.
 `
 
-// errSome ends a broadcast of which some messages were not taken; the output says how many.
+// errSome ends a broadcast that could not send every message; the output says how many.
 var errSome = errors.New("some messages were not taken")
 
 // hinted is an error with advice.
@@ -71,7 +71,7 @@ func (p program) run(ctx context.Context, args []string) int {
 	case errors.Is(err, errSome):
 		return exitSome
 	}
-	p.say("%v", err)
+	p.say("%s", strings.TrimPrefix(err.Error(), "webpush: "))
 	var h hinted
 	if errors.As(err, &h) {
 		fmt.Fprintf(p.stderr, "hint: %s\n", h.hint)
@@ -103,8 +103,11 @@ func (p program) command(ctx context.Context, args []string) error {
 	return hinted{fmt.Errorf("unknown command %q", args[0]), "the commands are demo, keys, send and broadcast"}
 }
 
-// say tells a person something.
+// say tells a person something, in the place of a progress that is drawn.
 func (p program) say(format string, a ...any) {
+	if isTerminal(p.stderr) {
+		fmt.Fprint(p.stderr, "\r\x1b[K")
+	}
 	fmt.Fprintf(p.stderr, "webpush: "+format+"\n", a...)
 }
 
