@@ -144,7 +144,7 @@ func unfinished(cmd *cobra.Command, file string, given time.Duration) (m *measur
 // resumed run. sides is nil if this program is measured.
 func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.Entry, sides *build.Sides, prefix string, run record.Run) (err error) {
 	if m.resumed {
-		return m.goOn(cmd, entries, sides)
+		return m.goOn(cmd, entries)
 	}
 	run.Seed, run.Precision, run.Budget = f.seed, float64(f.precision), f.budget
 	if sides == nil {
@@ -169,12 +169,8 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 }
 
 // goOn finds which entries a resumed run measures further.
-func (m *measurement) goOn(cmd *cobra.Command, all []lab.Entry, sides *build.Sides) (err error) {
-	machine := record.ThisMachine(0)
-	if sides != nil {
-		machine.Go = sides.Now().Versions["go"]
-	}
-	if m.entries, err = lab.Resume(m.rec, all, machine, m.budget); err != nil {
+func (m *measurement) goOn(cmd *cobra.Command, all []lab.Entry) (err error) {
+	if m.entries, err = lab.Resume(m.rec, all, record.ThisMachine(0), m.budget); err != nil {
 		return err
 	}
 	if err := record.Reserve(m.out); err != nil {

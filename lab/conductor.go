@@ -59,7 +59,7 @@ var ErrInterrupted = errors.New("interrupted")
 // returns ErrInterrupted; rec then holds all finished blocks.
 func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
 	start := time.Now()
-	r := &run{conductor: c, rec: rec, start: start, before: rec.Run.Elapsed, spent: map[string]time.Duration{}}
+	r := &run{conductor: c, rec: rec, start: start, before: rec.Run.Elapsed}
 	r.end = start.Add(rec.Run.Budget - rec.Run.Elapsed)
 	for _, rows := range byCase(entries) {
 		if cs := r.newCase(rows); cs != nil {
@@ -87,7 +87,6 @@ type run struct {
 	start     time.Time
 	before    time.Duration // elapsed before the run was resumed
 	end       time.Time
-	spent     map[string]time.Duration
 }
 
 // runCase is a case as it is being measured.
@@ -157,7 +156,6 @@ func (r *run) measure(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		begun := time.Now()
 		if len(block.Series) > 0 {
 			r.rec.Blocks = append(r.rec.Blocks, block)
 			r.count(cs, &block)
@@ -167,7 +165,6 @@ func (r *run) measure(ctx context.Context) error {
 		if err := r.save(false); err != nil {
 			return err
 		}
-		r.spend("looking and saving", time.Since(begun))
 		if cs.done {
 			r.observe(cs, Status{Finished: true})
 		}
@@ -215,9 +212,6 @@ func (r *run) tell(format string, a ...any) {
 	}
 }
 
-// spend adds to the wall time that an activity has taken.
-func (r *run) spend(activity string, d time.Duration) { r.spent[activity] += d }
-
 // finish marks rows without figures and says what the instrument itself cost.
 func (r *run) finish() {
 	for _, cs := range r.all {
@@ -231,13 +225,8 @@ func (r *run) finish() {
 		}
 	}
 	r.rec.Run.Complete = true
-	self := &record.SelfCost{PeakBytes: proc.PeakMemory()}
 	r.rec.Run.Elapsed = r.elapsed()
-	self.Duty = Duty(r.rec)
-	if r.before == 0 { // a resumed run does not know what it spent before
-		self.Spent = r.spent
-	}
-	r.rec.Run.Self = self
+	r.rec.Run.Self = &record.SelfCost{Duty: Duty(r.rec), PeakBytes: proc.PeakMemory()}
 }
 
 // Duty is the share of a run's wall time that was spent inside timed batches.
@@ -295,10 +284,10 @@ func (r *run) live(cs *runCase) []Entry {
 	return slices.DeleteFunc(slices.Clone(cs.entries), func(e Entry) bool { return !r.rec.Row(e.Row()).OK() })
 }
 
-func (r *run) setUpPatience() time.Duration { return cmp.Or(r.conductor.SetUpPatience, time.Minute) }
+func (c *Conductor) setUpPatience() time.Duration { return cmp.Or(c.SetUpPatience, time.Minute) }
 
-func (r *run) batchPatience(expected time.Duration) time.Duration {
-	return max(cmp.Or(r.conductor.BatchPatience, 30*time.Second), 50*expected)
+func (c *Conductor) batchPatience(expected time.Duration) time.Duration {
+	return max(cmp.Or(c.BatchPatience, 30*time.Second), 50*expected)
 }
 
 // environment is what an entry's worker is started with.

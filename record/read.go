@@ -2,7 +2,6 @@ package record
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"io"
 	"strings"
 	"unicode"
-
-	"golang.org/x/perf/benchfmt"
 
 	"postage/internal/kit/words"
 )
@@ -57,7 +54,6 @@ type parser struct {
 	text    string
 	crc     uint32 // of the lines before this one
 	ended   bool
-	pending *Series        // a #batches line whose result line is due
 	rows    map[string]int // places of rows, by name
 	blocks  map[string]int // numbers of blocks, by case; 0 for a case with rows and no blocks yet
 }
@@ -86,13 +82,7 @@ func (p *parser) parse() error {
 		if p.ended {
 			return p.errorf("nothing after the #end line", "%s", found(p.text))
 		}
-		tag, body, tagged := p.tag()
-		switch {
-		case p.pending != nil && !strings.HasPrefix(p.text, "Benchmark"):
-			if tagged {
-				return p.errorf("the result line of "+p.pending.Row, "%s", found(p.text))
-			}
-		case tagged:
+		if tag, body, tagged := p.tag(); tagged {
 			if !seen["run"] && tag != "run" {
 				return p.errorf("the #run line first", "%s", found(p.text))
 			}
@@ -104,10 +94,6 @@ func (p *parser) parse() error {
 			}
 			seen[tag] = true
 			if err := p.section(tag, body); err != nil {
-				return err
-			}
-		case strings.HasPrefix(p.text, "Benchmark"):
-			if err := p.result(); err != nil {
 				return err
 			}
 		}
@@ -234,7 +220,7 @@ func (p *parser) measured(tag, body string) error {
 	if err := series.check(row); err != nil {
 		return p.errorf("equally many positive entries in each list of #batches", "%v", err)
 	}
-	p.pending = &series
+	block.Series = append(block.Series, series)
 	return nil
 }
 
@@ -248,26 +234,6 @@ func (p *parser) decode(tag, body string, v any) error {
 	if err != nil {
 		return p.errorf("#"+tag+" with a JSON object as Postage writes it", "%v", err)
 	}
-	return nil
-}
-
-// result takes a result line, which must match its batches.
-func (p *parser) result() error {
-	if p.pending == nil {
-		return p.errorf("a #batches line before each result line", "%s", found(p.text))
-	}
-	var want bytes.Buffer
-	result := p.rec.result(p.row(p.pending.Row), p.pending)
-	result.Config = nil
-	if err := benchfmt.NewWriter(&want).Write(result); err != nil {
-		return err
-	}
-	if line := strings.TrimSpace(want.String()); p.text != line {
-		return p.errorf("the line that follows from the batches above it, "+line, "%s", found(p.text))
-	}
-	block := &p.rec.Blocks[len(p.rec.Blocks)-1]
-	block.Series = append(block.Series, *p.pending)
-	p.pending = nil
 	return nil
 }
 
