@@ -53,7 +53,7 @@ func (r *run) block(ctx context.Context, cs *runCase, rounds int) (record.Block,
 		return err
 	})
 	block.Elapsed = time.Since(begun)
-	cs.took(len(seats), block.Elapsed-calibrating-time.Duration(rounds)*round, round)
+	cs.turns.took(len(seats), block.Elapsed-calibrating-time.Duration(rounds)*round, round)
 	if ctx.Err() != nil {
 		return block, ctx.Err()
 	}

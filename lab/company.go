@@ -56,10 +56,10 @@ func (r *run) count(cs *runCase, block *record.Block) {
 		cs.counts[block.Series[i].Row]++
 	}
 	live := r.live(cs)
-	cs.rows, cs.blocks = len(live), 0
+	cs.turns.rows, cs.turns.blocks = len(live), 0
 	for i, e := range live {
-		if n := cs.counts[e.Row()]; i == 0 || n < cs.blocks {
-			cs.blocks = n
+		if n := cs.counts[e.Row()]; i == 0 || n < cs.turns.blocks {
+			cs.turns.blocks = n
 		}
 	}
 }

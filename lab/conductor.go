@@ -91,17 +91,11 @@ type run struct {
 
 // runCase is a case as it is being measured.
 type runCase struct {
-	turns
+	turns   turns
 	name    string
 	entries []Entry
 	counts  map[string]int // how many blocks each row has
 	looked  int            // how many blocks the case had at its last look
-}
-
-// took keeps how long a block took, a row: one round, and everything else that every block does.
-func (cs *runCase) took(rows int, fixed, round time.Duration) {
-	cs.fixed = append(cs.fixed, fixed/time.Duration(rows))
-	cs.round = append(cs.round, round/time.Duration(rows))
 }
 
 func (r *run) newCase(rows []Entry) *runCase {
@@ -114,10 +108,10 @@ func (r *run) newCase(rows []Entry) *runCase {
 	if len(cs.entries) == 0 {
 		return nil
 	}
-	cs.rows = len(cs.entries)
+	cs.turns.rows = len(cs.entries)
 	for _, b := range r.rec.BlocksOf(cs.name) {
 		r.count(cs, b)
-		cs.took(len(b.Series), 0, b.Elapsed/time.Duration(b.Rounds()))
+		cs.turns.took(len(b.Series), 0, b.Elapsed/time.Duration(b.Rounds()))
 	}
 	r.look(cs)
 	return cs
@@ -126,15 +120,15 @@ func (r *run) newCase(rows []Entry) *runCase {
 // look finds the case's widest interval. When all rows have one more of the numbers of blocks in
 // looks, it also decides whether the case is done.
 func (r *run) look(cs *runCase) {
-	if cs.blocks > 0 {
-		cs.halfWidth = verdict.AnalyzeCase(r.rec, cs.name).Widest()
+	if cs.turns.blocks > 0 {
+		cs.turns.halfWidth = verdict.AnalyzeCase(r.rec, cs.name).Widest()
 	}
-	passed := sort.SearchInts(looks, cs.blocks+1)
+	passed := sort.SearchInts(looks, cs.turns.blocks+1)
 	if passed == 0 || cs.looked >= looks[passed-1] {
 		return
 	}
-	cs.looked = cs.blocks
-	cs.done = cs.halfWidth <= r.rec.Run.Precision || passed == len(looks)
+	cs.looked = cs.turns.blocks
+	cs.turns.done = cs.turns.halfWidth <= r.rec.Run.Precision || passed == len(looks)
 }
 
 // measure measures block after block until no case is left, or no time.
@@ -161,11 +155,11 @@ func (r *run) measure(ctx context.Context) error {
 			r.count(cs, &block)
 			r.look(cs)
 		}
-		cs.done = cs.done || len(r.live(cs)) == 0
+		cs.turns.done = cs.turns.done || len(r.live(cs)) == 0
 		if err := r.save(false); err != nil {
 			return err
 		}
-		if cs.done {
+		if cs.turns.done {
 			r.observe(cs, Status{Finished: true})
 		}
 	}
@@ -215,7 +209,7 @@ func (r *run) tell(format string, a ...any) {
 // finish marks rows without figures and says what the instrument itself cost.
 func (r *run) finish() {
 	for _, cs := range r.all {
-		if !cs.done {
+		if !cs.turns.done {
 			r.observe(cs, Status{Finished: true})
 		}
 		for _, e := range r.live(cs) {
@@ -268,11 +262,11 @@ func (r *run) observe(cs *runCase, s Status) {
 	if r.conductor.Observe == nil {
 		return
 	}
-	s.Case, s.HalfWidth, s.Cases = cs.name, cs.halfWidth, len(r.all)
+	s.Case, s.HalfWidth, s.Cases = cs.name, cs.turns.halfWidth, len(r.all)
 	s.Elapsed, s.Left = r.elapsed(), max(0, time.Until(r.end))
-	s.Block = cmp.Or(s.Block, cs.blocks)
+	s.Block = cmp.Or(s.Block, cs.turns.blocks)
 	for _, other := range r.all {
-		if other.done {
+		if other.turns.done {
 			s.CasesDone++
 		}
 	}
