@@ -15,7 +15,7 @@ import (
 	"postage/record"
 )
 
-// oldSuites are those of an older revision of the test program: it was slower in one
+// oldSuites are what an older revision of the test program has: it was slower in one
 // contender and did not have another.
 func oldSuites() []Suite {
 	return []Suite{{Stage: "test", Cases: []Case{

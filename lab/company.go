@@ -8,7 +8,7 @@ import (
 )
 
 // A contender sits out one block in restsEvery, if the case has at least fewestDrawn entries
-// besides the baseline and the floors.
+// other than the baseline and the floors.
 const restsEvery, fewestDrawn = 4, 3
 
 // company are the entries that take part in a block. The baseline and the floors always do. Which

@@ -457,8 +457,8 @@ func TestBlockIsOnOneProcessor(t *testing.T) {
 	}
 }
 
-// Batches use memory that their process has used before, as those of a service that has run for a
-// while do.
+// Batches use memory that their process has used before, as a service does that has run for a
+// while.
 func TestBatchesUseMemoryAgain(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("counts page faults in /proc")
