@@ -152,7 +152,7 @@ func TestDamage(t *testing.T) {
 		{"a block lost", without("#block"), "a #block line before #batches"},
 		{"a line lost", without("# Lines"), "1 lines were lost or added"},
 		{"an unknown line", edit("#row", "#row", "#engine"), "one of #run, #machine"},
-		{"no machine", without("#machine"), "the #machine line before #row"},
+		{"no machine", without("#machine"), "1 lines were lost or added"},
 		{"a machine without a name", edit("#machine", `"linux"`, `""`), "a machine with goos"},
 		{"another version", edit("#run", `"version":1`, `"version":9`), "a record of version 1"},
 		{"twice", whole + whole, "nothing after the #end line"},
