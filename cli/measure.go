@@ -96,11 +96,23 @@ type measurement struct {
 	budget  time.Duration // if it is resumed
 }
 
-// unfinished is the run that --resume names. The flags take its sides.
+// unfinished is the run that --resume names, for the budget given or for what it has left. The flags
+// take its sides.
 func (f *measureFlags) unfinished(cmd *cobra.Command) (*measurement, error) {
-	m, err := unfinished(cmd, f.resume, f.budget)
-	if err != nil {
+	m := &measurement{resumed: true}
+	var err error
+	// The record that "latest" points at is written to, not the link.
+	if m.out, err = filepath.EvalSymlinks(f.resume); err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	if m.rec, err = record.Load(m.out); err != nil {
 		return nil, err
+	}
+	m.budget = max(0, m.rec.Run.Budget-m.rec.Run.Elapsed)
+	if cmd.Flags().Changed("budget") {
+		m.budget = f.budget
+	} else if m.rec.Run.Complete {
+		return nil, hinted(fmt.Errorf("%s: the run is complete", m.out), "give --budget to measure it further")
 	}
 	if is := isBench(m.rec); is != (cmd.Name() == "bench") {
 		by := "run"
@@ -119,25 +131,6 @@ func (f *measureFlags) gateable(name string) error {
 		return hinted(fmt.Errorf("--gate: %s was made without --against", name), "begin another run, with --against main --gate")
 	}
 	return nil
-}
-
-// unfinished is the run in a file, to be resumed for the given budget, or for what it has left.
-func unfinished(cmd *cobra.Command, file string, given time.Duration) (m *measurement, err error) {
-	m = &measurement{resumed: true}
-	// The record that "latest" points at is written to, not the link.
-	if m.out, err = filepath.EvalSymlinks(file); err != nil {
-		return nil, fmt.Errorf("--resume: %w", err)
-	}
-	if m.rec, err = record.Load(m.out); err != nil {
-		return nil, err
-	}
-	m.budget = max(0, m.rec.Run.Budget-m.rec.Run.Elapsed)
-	if cmd.Flags().Changed("budget") {
-		m.budget = given
-	} else if m.rec.Run.Complete {
-		return nil, hinted(fmt.Errorf("%s: the run is complete", m.out), "give --budget to measure it further")
-	}
-	return m, nil
 }
 
 // begin makes a new run's record and its file from the entries and run, or finds the entries of a

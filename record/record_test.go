@@ -266,13 +266,14 @@ func TestFullDisk(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	a := sample(0).Machine
 	b := a
-	b.Kernel, b.Go, b.MemoryBytes = "other", "go9", b.MemoryBytes-1<<20
+	a.Virtualised = "KVM" // as an older record names it
+	b.Kernel, b.Go, b.MemoryBytes, b.Virtualised = "other", "go9", b.MemoryBytes-1<<20, "yes"
 	if a.Identity() != b.Identity() {
 		t.Errorf("a new kernel made another machine: %s, %s", a.Identity(), b.Identity())
 	}
 	for what, change := range map[string]func(*record.Machine){
 		"cpu": func(m *record.Machine) { m.CPU = "x" }, "cores": func(m *record.Machine) { m.Cores++ }, "memory": func(m *record.Machine) { m.MemoryBytes *= 2 },
-		"virtualised": func(m *record.Machine) { m.Virtualised = "KVM" },
+		"virtualised": func(m *record.Machine) { m.Virtualised = "none" },
 	} {
 		b := a
 		change(&b)
