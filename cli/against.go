@@ -45,7 +45,7 @@ func (f *measureFlags) buildSides(cmd *cobra.Command, entries []lab.Entry) (side
 		return nil, nil, err
 	}
 	say(cmd, "building this program twice, %s and %s, in %s", sides.All[0].Label(), sides.Now().Label(), words.Counted(f.layouts, "function layout"))
-	target := build.Target{Package: info.Path, Flags: slices.DeleteFunc(buildFlags(ctx, info), func(flag string) bool {
+	target := build.Target{Package: info.Path, Flags: slices.DeleteFunc(buildFlags(info), func(flag string) bool {
 		return strings.HasPrefix(flag, vary.Name+"=") // each side has its own
 	})}
 	var builds [2]*lab.Build
@@ -76,8 +76,8 @@ func buildSide(ctx context.Context, side *build.Side, target build.Target, layou
 }
 
 // buildFlags are the flags of this program's build that change the code: both sides get them. With
-// a profile beside the main package, each side uses its own (-pgo=auto).
-func buildFlags(ctx context.Context, info *debug.BuildInfo) []string {
+// a profile beside the main package, default.pgo, each side uses its own.
+func buildFlags(info *debug.BuildInfo) []string {
 	var flags []string
 	pgo := "off"
 	for _, s := range info.Settings {
@@ -85,9 +85,7 @@ func buildFlags(ctx context.Context, info *debug.BuildInfo) []string {
 		case "-tags", "-ldflags", "-gcflags", "-asmflags", "-trimpath", "-race":
 			flags = append(flags, s.Key+"="+s.Value)
 		case "-pgo":
-			pgo = s.Value
-			folder, err := build.Output(ctx, "", "go", "list", "-f", "{{.Dir}}", info.Path)
-			if base := filepath.Base(pgo); base == "default.pgo" && (pgo == base || err == nil && filepath.Dir(pgo) == folder) {
+			if pgo = s.Value; filepath.Base(pgo) == "default.pgo" {
 				pgo = "auto"
 			}
 		}

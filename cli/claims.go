@@ -73,17 +73,14 @@ func (p program) measureClaims(cmd *cobra.Command, budget time.Duration) (*recor
 	if err != nil {
 		return nil, err
 	}
-	plan := lab.NewPlan(entries, budget)
-	rec, out, err := newRun(plan, record.Run{
-		Patterns: patterns, Seed: record.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
-	}, "", "claims-")
-	if err != nil {
+	var m measurement
+	flags := measureFlags{budget: budget, precision: precision, seed: record.DefaultSeed}
+	if err := flags.begin(cmd, &m, entries, nil, "claims-", record.Run{Patterns: patterns}); err != nil {
 		return nil, err
 	}
-	say(cmd, "%s", plan.Describe(budget))
-	if err := conduct(cmd, lab.Conductor{}, plan.All(), rec, out); err != nil {
+	if err := conduct(cmd, lab.Conductor{}, m.entries, m.rec, m.out); err != nil {
 		return nil, err
 	}
-	say(cmd, "record saved as %s", out)
-	return rec, nil
+	say(cmd, "record saved as %s", m.out)
+	return m.rec, nil
 }

@@ -119,11 +119,7 @@ func findings(m *record.Machine) []string {
 		add("It is not known whether the machine is virtual.")
 	case "none":
 	default:
-		name := " (" + m.Virtualised + ")"
-		if m.Virtualised == "yes" {
-			name = ""
-		}
-		add("The machine is virtual%s: other guests share its caches and affect its clock rate. Ratios measured in one run hold; times in ns may differ tomorrow.", name)
+		add("The machine is virtual: other guests share its caches and affect its clock rate. Ratios measured in one run hold; times in ns may differ tomorrow.")
 	}
 	switch m.Governor {
 	case "":

@@ -96,11 +96,23 @@ type measurement struct {
 	budget  time.Duration // if it is resumed
 }
 
-// unfinished is the run that --resume names. The flags take its sides.
+// unfinished is the run that --resume names, for the budget given or for what it has left. The flags
+// take its sides.
 func (f *measureFlags) unfinished(cmd *cobra.Command) (*measurement, error) {
-	m, err := unfinished(cmd, f.resume, f.budget)
-	if err != nil {
+	m := &measurement{resumed: true}
+	var err error
+	// The record that "latest" points at is written to, not the link.
+	if m.out, err = filepath.EvalSymlinks(f.resume); err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	if m.rec, err = record.Load(m.out); err != nil {
 		return nil, err
+	}
+	m.budget = max(0, m.rec.Run.Budget-m.rec.Run.Elapsed)
+	if cmd.Flags().Changed("budget") {
+		m.budget = f.budget
+	} else if m.rec.Run.Complete {
+		return nil, hinted(fmt.Errorf("%s: the run is complete", m.out), "give --budget to measure it further")
 	}
 	if is := isBench(m.rec); is != (cmd.Name() == "bench") {
 		by := "run"
@@ -121,30 +133,11 @@ func (f *measureFlags) gateable(name string) error {
 	return nil
 }
 
-// unfinished is the run in a file, to be resumed for the given budget, or for what it has left.
-func unfinished(cmd *cobra.Command, file string, given time.Duration) (m *measurement, err error) {
-	m = &measurement{resumed: true}
-	// The record that "latest" points at is written to, not the link.
-	if m.out, err = filepath.EvalSymlinks(file); err != nil {
-		return nil, fmt.Errorf("--resume: %w", err)
-	}
-	if m.rec, err = record.Load(m.out); err != nil {
-		return nil, err
-	}
-	m.budget = max(0, m.rec.Run.Budget-m.rec.Run.Elapsed)
-	if cmd.Flags().Changed("budget") {
-		m.budget = given
-	} else if m.rec.Run.Complete {
-		return nil, hinted(fmt.Errorf("%s: the run is complete", m.out), "give --budget to measure it further")
-	}
-	return m, nil
-}
-
 // begin makes a new run's record and its file from the entries and run, or finds the entries of a
 // resumed run. sides is nil if this program is measured.
 func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.Entry, sides *build.Sides, prefix string, run record.Run) (err error) {
 	if m.resumed {
-		return m.goOn(cmd, entries, sides)
+		return m.goOn(cmd, entries)
 	}
 	run.Seed, run.Precision, run.Budget = f.seed, float64(f.precision), f.budget
 	if sides == nil {
@@ -169,12 +162,8 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 }
 
 // goOn finds which entries a resumed run measures further.
-func (m *measurement) goOn(cmd *cobra.Command, all []lab.Entry, sides *build.Sides) (err error) {
-	machine := record.ThisMachine(0)
-	if sides != nil {
-		machine.Go = sides.Now().Versions["go"]
-	}
-	if m.entries, err = lab.Resume(m.rec, all, machine, m.budget); err != nil {
+func (m *measurement) goOn(cmd *cobra.Command, all []lab.Entry) (err error) {
+	if m.entries, err = lab.Resume(m.rec, all, record.ThisMachine(0), m.budget); err != nil {
 		return err
 	}
 	if err := record.Reserve(m.out); err != nil {

@@ -27,7 +27,7 @@ With --html it makes one HTML file of one or more runs instead: who won, by how 
 plots and tables. It needs no network and no other file, and is complete without scripts.`,
 		Example: `  postage show
   postage show before.txt --json
-  postage show encode.txt seal.txt --html costs.html --open`,
+  postage show encode.txt seal.txt --html costs.html`,
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if page.file != "" && len(args) == 1 && loadagainst.Is(args[0]) {
@@ -40,8 +40,8 @@ plots and tables. It needs no network and no other file, and is complete without
 			if page.file != "" {
 				return p.makePage(cmd, args, &page)
 			}
-			if err := page.unused(cmd); err != nil {
-				return err
+			if page.history != "" {
+				return hinted(errors.New("--history goes with --html"), "`postage show --html FILE`")
 			}
 			if len(args) > 1 {
 				return hinted(errors.New("it prints one run"), "--html FILE makes a page of several; `postage compare` compares two")

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -20,23 +17,11 @@ import (
 // pageFlags are the flags of `show --html`.
 type pageFlags struct {
 	file, history string
-	open          bool
 }
 
 func (f *pageFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "html", "", "make a page, for a browser, in `file`")
-	cmd.Flags().BoolVar(&f.open, "open", false, "with --html: show it in the browser")
 	cmd.Flags().StringVar(&f.history, "history", "", "with --html: show how the rows changed, by the records in `folder`")
-}
-
-// unused is an error if a flag of pages was given for a table.
-func (f *pageFlags) unused(cmd *cobra.Command) error {
-	for _, name := range []string{"open", "history"} {
-		if cmd.Flags().Changed(name) {
-			return hinted(fmt.Errorf("--%s goes with --html", name), "`postage show --html FILE`")
-		}
-	}
-	return nil
 }
 
 // makePage makes a page of some runs, of the latest if none is named.
@@ -54,7 +39,7 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 		}
 	}
 	var runs []show.NamedRun
-	for i, name := range shortNames(names) {
+	for i, name := range names {
 		runs = append(runs, show.NamedRun{Name: name, Record: records[i]})
 	}
 	contents := show.Contents{Runs: runs, Stages: lab.Stages(p.suites)}
@@ -76,38 +61,5 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 		return err
 	}
 	say(cmd, "page saved as %s", flags.file)
-	if flags.open {
-		return openInBrowser(cmd, flags.file)
-	}
-	return nil
-}
-
-// shortNames drops the folders from the names of runs, unless two folders have a run of that name.
-func shortNames(names []string) (short []string) {
-	number := map[string]int{}
-	for _, name := range names {
-		number[filepath.Base(name)]++
-	}
-	for _, name := range names {
-		if base := filepath.Base(name); number[base] == 1 {
-			name = base
-		}
-		short = append(short, name)
-	}
-	return short
-}
-
-// openInBrowser shows a file in the desktop's browser.
-func openInBrowser(cmd *cobra.Command, file string) error {
-	name, args := "xdg-open", []string{file}
-	switch runtime.GOOS {
-	case "darwin":
-		name = "open"
-	case "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", file}
-	}
-	if err := exec.CommandContext(cmd.Context(), name, args...).Run(); err != nil {
-		return hinted(err, "open "+file+" in a browser by hand")
-	}
 	return nil
 }

@@ -96,7 +96,7 @@ func TestReportOfAll(t *testing.T) {
 		t.Errorf("%d bytes for %d rows", page.Len(), len(rec.Rows))
 	}
 	for _, row := range rec.Rows {
-		if !strings.Contains(page.String(), row.Contender) {
+		if row.Role != record.RoleControl && !strings.Contains(page.String(), row.Contender) {
 			t.Errorf("%s is not in it", row.Name)
 		}
 	}

@@ -39,7 +39,6 @@ func (r *run) block(ctx context.Context, cs *runCase, rounds int) (record.Block,
 	if err != nil {
 		return block, err
 	}
-	r.spend("starting", time.Since(begun))
 	calibrating := r.setUp(ctx, seats, block.Number)
 	r.shareProcessor(cs, seats, block.Number)
 	began := time.Now()
@@ -47,15 +46,14 @@ func (r *run) block(ctx context.Context, cs *runCase, rounds int) (record.Block,
 		return block, err
 	}
 	round := time.Since(began) / time.Duration(rounds)
-	r.spend("rounds", time.Since(began))
 	each(seats, func(s *seat) error {
-		answer, err := s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
+		answer, err := s.child.ask(ctx, request{Op: opClose}, r.conductor.setUpPatience())
 		s.series.Latency = answer.Latency
 		s.warn(answer.Warnings)
 		return err
 	})
 	block.Elapsed = time.Since(begun)
-	cs.took(len(seats), block.Elapsed-calibrating-time.Duration(rounds)*round, round)
+	cs.turns.took(len(seats), block.Elapsed-calibrating-time.Duration(rounds)*round, round)
 	if ctx.Err() != nil {
 		return block, ctx.Err()
 	}
@@ -93,7 +91,6 @@ func (r *run) seats(ctx context.Context, cs *runCase, block *record.Block) (seat
 // setUp has the contenders set themselves up and prove themselves, calibrates them, and warms them
 // up. It returns how long calibrating took, which only a row's first block does.
 func (r *run) setUp(ctx context.Context, seats []*seat, block int) (calibrating time.Duration) {
-	begun := time.Now()
 	each(seats, func(s *seat) error {
 		answer, err := r.ready(ctx, s.child, &s.entry)
 		if err == nil {
@@ -101,17 +98,13 @@ func (r *run) setUp(ctx context.Context, seats []*seat, block int) (calibrating 
 		}
 		return err
 	})
-	r.spend("setting up and proving", time.Since(begun))
-	begun = time.Now()
+	begun := time.Now()
 	r.calibrate(ctx, seats)
 	calibrating = time.Since(begun)
-	r.spend("finding how many operations a batch has", calibrating)
-	begun = time.Now()
 	each(seats, func(s *seat) error {
-		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Seed: r.rec.Run.Seed, Block: block}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
+		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Seed: r.rec.Run.Seed, Block: block}, r.conductor.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
 		return err
 	})
-	r.spend("warming up", time.Since(begun))
 	return calibrating
 }
 
@@ -166,9 +159,9 @@ func (r *run) ready(ctx context.Context, child answerer, e *Entry) (reply, error
 	if world != nil && inWorld(*e) && e.Build == nil { // a side's program may not know of it
 		q.GOGC = world.GOGC
 	}
-	answer, err := child.ask(ctx, q, max(r.setUpPatience(), proofBatches*e.Case.Batch))
+	answer, err := child.ask(ctx, q, max(r.conductor.setUpPatience(), proofBatches*e.Case.Batch))
 	if err == nil && world != nil && world.LiveHeap > 0 && inWorld(*e) {
-		_, err = child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.setUpPatience())
+		_, err = child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.conductor.setUpPatience())
 	}
 	return answer, err
 }
@@ -241,7 +234,7 @@ func (r *run) calibrate(ctx context.Context, seats []*seat) {
 			continue
 		}
 		var answer reply
-		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(s.entry.Case.Batch))
+		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.conductor.batchPatience(s.entry.Case.Batch))
 		s.row.N = answer.N
 		s.warn(answer.Warnings)
 	}
@@ -259,7 +252,7 @@ func (r *run) turn(ctx context.Context, s *seat, position int) {
 	if last := len(s.series.WallNS); last > 0 {
 		expected = time.Duration(s.series.WallNS[last-1])
 	}
-	answer, err := s.child.ask(ctx, request{Op: opRun, N: s.row.N}, r.batchPatience(expected))
+	answer, err := s.child.ask(ctx, request{Op: opRun, N: s.row.N}, r.conductor.batchPatience(expected))
 	if err == nil && answer.Batch == nil {
 		err = fmt.Errorf("the worker's answer to %s has no batch", opRun)
 	}

@@ -44,7 +44,7 @@ func TestSlowed(t *testing.T) {
 	}
 }
 
-// Where waiting is the matter it takes 5% more of the clock, of which it waits for most.
+// Where wall time is compared it takes 5% longer, though it waits for most of it.
 func TestSlowedByTheClock(t *testing.T) {
 	const waits = 20 * time.Millisecond
 	wait := &work{run: func(int) error { time.Sleep(waits); return nil }}

@@ -28,13 +28,13 @@ type Suite struct {
 	// Figures describe the stage's figures, for reports and costs. Optional.
 	Figures cost.Figures
 
-	// Flags adds to those of a run what the suite can be told. The suite keeps what they are set
-	// to, before anything else of it is called. Optional.
+	// Flags adds the suite's flags to a run's. The suite keeps their values, which are set before
+	// anything else of it is called. Optional.
 	Flags func(*flag.FlagSet)
 	// Choose looks at what a run is about to measure of the suite. Optional.
 	Choose func(*Choice) error
 	// Servers are what its contenders run in processes of their own, by the names that they
-	// give to [proc.StartServer]. Optional.
+	// start them by with [StartServer]. Optional.
 	Servers map[string]proc.Server
 	// Bring makes code that measures a user's own message by the suite's contenders. Optional.
 	Bring Bringer
@@ -54,7 +54,7 @@ func Stages(suites []Suite) []cost.Stage {
 // Choice is what a run is about to measure of a suite. An error ends the run before anything
 // is measured.
 type Choice struct {
-	Entries  []Entry       // those of the suite; it may leave some out
+	Entries  []Entry       // the suite's; it may leave some out
 	Patterns []string      // which selected them, none for a first look
 	Budget   time.Duration // of the run, 0 if it does not matter
 	Resumed  bool          // the run is resumed: none of the entries may be left out

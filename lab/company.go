@@ -8,7 +8,7 @@ import (
 )
 
 // A contender sits out one block in restsEvery, if the case has at least fewestDrawn entries
-// besides the baseline and the floors.
+// other than the baseline and the floors.
 const restsEvery, fewestDrawn = 4, 3
 
 // company are the entries that take part in a block. The baseline and the floors always do. Which
@@ -56,10 +56,10 @@ func (r *run) count(cs *runCase, block *record.Block) {
 		cs.counts[block.Series[i].Row]++
 	}
 	live := r.live(cs)
-	cs.rows, cs.blocks = len(live), 0
+	cs.turns.rows, cs.turns.blocks = len(live), 0
 	for i, e := range live {
-		if n := cs.counts[e.Row()]; i == 0 || n < cs.blocks {
-			cs.blocks = n
+		if n := cs.counts[e.Row()]; i == 0 || n < cs.turns.blocks {
+			cs.turns.blocks = n
 		}
 	}
 }

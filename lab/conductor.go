@@ -59,7 +59,7 @@ var ErrInterrupted = errors.New("interrupted")
 // returns ErrInterrupted; rec then holds all finished blocks.
 func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
 	start := time.Now()
-	r := &run{conductor: c, rec: rec, start: start, before: rec.Run.Elapsed, spent: map[string]time.Duration{}}
+	r := &run{conductor: c, rec: rec, start: start, before: rec.Run.Elapsed}
 	r.end = start.Add(rec.Run.Budget - rec.Run.Elapsed)
 	for _, rows := range byCase(entries) {
 		if cs := r.newCase(rows); cs != nil {
@@ -87,22 +87,15 @@ type run struct {
 	start     time.Time
 	before    time.Duration // elapsed before the run was resumed
 	end       time.Time
-	spent     map[string]time.Duration
 }
 
 // runCase is a case as it is being measured.
 type runCase struct {
-	turns
+	turns   turns
 	name    string
 	entries []Entry
 	counts  map[string]int // how many blocks each row has
 	looked  int            // how many blocks the case had at its last look
-}
-
-// took keeps how long a block took, a row: one round, and everything else that every block does.
-func (cs *runCase) took(rows int, fixed, round time.Duration) {
-	cs.fixed = append(cs.fixed, fixed/time.Duration(rows))
-	cs.round = append(cs.round, round/time.Duration(rows))
 }
 
 func (r *run) newCase(rows []Entry) *runCase {
@@ -115,10 +108,10 @@ func (r *run) newCase(rows []Entry) *runCase {
 	if len(cs.entries) == 0 {
 		return nil
 	}
-	cs.rows = len(cs.entries)
+	cs.turns.rows = len(cs.entries)
 	for _, b := range r.rec.BlocksOf(cs.name) {
 		r.count(cs, b)
-		cs.took(len(b.Series), 0, b.Elapsed/time.Duration(b.Rounds()))
+		cs.turns.took(len(b.Series), 0, b.Elapsed/time.Duration(b.Rounds()))
 	}
 	r.look(cs)
 	return cs
@@ -127,15 +120,15 @@ func (r *run) newCase(rows []Entry) *runCase {
 // look finds the case's widest interval. When all rows have one more of the numbers of blocks in
 // looks, it also decides whether the case is done.
 func (r *run) look(cs *runCase) {
-	if cs.blocks > 0 {
-		cs.halfWidth = verdict.AnalyzeCase(r.rec, cs.name).Widest()
+	if cs.turns.blocks > 0 {
+		cs.turns.halfWidth = verdict.AnalyzeCase(r.rec, cs.name).Widest()
 	}
-	passed := sort.SearchInts(looks, cs.blocks+1)
+	passed := sort.SearchInts(looks, cs.turns.blocks+1)
 	if passed == 0 || cs.looked >= looks[passed-1] {
 		return
 	}
-	cs.looked = cs.blocks
-	cs.done = cs.halfWidth <= r.rec.Run.Precision || passed == len(looks)
+	cs.looked = cs.turns.blocks
+	cs.turns.done = cs.turns.halfWidth <= r.rec.Run.Precision || passed == len(looks)
 }
 
 // measure measures block after block until no case is left, or no time.
@@ -157,18 +150,16 @@ func (r *run) measure(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		begun := time.Now()
 		if len(block.Series) > 0 {
 			r.rec.Blocks = append(r.rec.Blocks, block)
 			r.count(cs, &block)
 			r.look(cs)
 		}
-		cs.done = cs.done || len(r.live(cs)) == 0
+		cs.turns.done = cs.turns.done || len(r.live(cs)) == 0
 		if err := r.save(false); err != nil {
 			return err
 		}
-		r.spend("looking and saving", time.Since(begun))
-		if cs.done {
+		if cs.turns.done {
 			r.observe(cs, Status{Finished: true})
 		}
 	}
@@ -215,13 +206,10 @@ func (r *run) tell(format string, a ...any) {
 	}
 }
 
-// spend adds to the wall time that an activity has taken.
-func (r *run) spend(activity string, d time.Duration) { r.spent[activity] += d }
-
 // finish marks rows without figures and says what the instrument itself cost.
 func (r *run) finish() {
 	for _, cs := range r.all {
-		if !cs.done {
+		if !cs.turns.done {
 			r.observe(cs, Status{Finished: true})
 		}
 		for _, e := range r.live(cs) {
@@ -231,13 +219,8 @@ func (r *run) finish() {
 		}
 	}
 	r.rec.Run.Complete = true
-	self := &record.SelfCost{PeakBytes: proc.PeakMemory()}
 	r.rec.Run.Elapsed = r.elapsed()
-	self.Duty = Duty(r.rec)
-	if r.before == 0 { // a resumed run does not know what it spent before
-		self.Spent = r.spent
-	}
-	r.rec.Run.Self = self
+	r.rec.Run.Self = &record.SelfCost{Duty: Duty(r.rec), PeakBytes: proc.PeakMemory()}
 }
 
 // Duty is the share of a run's wall time that was spent inside timed batches.
@@ -279,11 +262,11 @@ func (r *run) observe(cs *runCase, s Status) {
 	if r.conductor.Observe == nil {
 		return
 	}
-	s.Case, s.HalfWidth, s.Cases = cs.name, cs.halfWidth, len(r.all)
+	s.Case, s.HalfWidth, s.Cases = cs.name, cs.turns.halfWidth, len(r.all)
 	s.Elapsed, s.Left = r.elapsed(), max(0, time.Until(r.end))
-	s.Block = cmp.Or(s.Block, cs.blocks)
+	s.Block = cmp.Or(s.Block, cs.turns.blocks)
 	for _, other := range r.all {
-		if other.done {
+		if other.turns.done {
 			s.CasesDone++
 		}
 	}
@@ -295,10 +278,10 @@ func (r *run) live(cs *runCase) []Entry {
 	return slices.DeleteFunc(slices.Clone(cs.entries), func(e Entry) bool { return !r.rec.Row(e.Row()).OK() })
 }
 
-func (r *run) setUpPatience() time.Duration { return cmp.Or(r.conductor.SetUpPatience, time.Minute) }
+func (c *Conductor) setUpPatience() time.Duration { return cmp.Or(c.SetUpPatience, time.Minute) }
 
-func (r *run) batchPatience(expected time.Duration) time.Duration {
-	return max(cmp.Or(r.conductor.BatchPatience, 30*time.Second), 50*expected)
+func (c *Conductor) batchPatience(expected time.Duration) time.Duration {
+	return max(cmp.Or(c.BatchPatience, 30*time.Second), 50*expected)
 }
 
 // environment is what an entry's worker is started with.

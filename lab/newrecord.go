@@ -146,9 +146,6 @@ func Resume(rec *record.Record, all []Entry, machine record.Machine, budget time
 	if here, there := machine.Identity(), rec.Machine.Identity(); here != there {
 		return nil, fmt.Errorf("resume: the record is of another machine (%s), this is %s", there, here)
 	}
-	if rec.Machine.Go != machine.Go {
-		return nil, fmt.Errorf("resume: the record was measured with %s, this program is built with %s", rec.Machine.Go, machine.Go)
-	}
 	here := programOf(all)
 	if rec.Run.Program != "" && rec.Run.Program != here {
 		return nil, fmt.Errorf("resume: the record was measured by another build of this program (SHA-256 %.12s…) than this (%.12s…): its blocks and those to come would be of two programs", rec.Run.Program, here)
@@ -157,7 +154,6 @@ func Resume(rec *record.Record, all []Entry, machine record.Machine, budget time
 	for _, e := range all {
 		byName[e.Row()] = e
 	}
-	modules := Modules()
 	var entries []Entry
 	for i := range rec.Rows {
 		row := &rec.Rows[i]
@@ -165,11 +161,7 @@ func Resume(rec *record.Record, all []Entry, machine record.Machine, budget time
 		if !ok {
 			return nil, fmt.Errorf("resume: this program has no row %s", row.Name)
 		}
-		here := newRow(&e, "", modules)
-		if here.Module != row.Module {
-			return nil, fmt.Errorf("resume: row %s was measured with %q, this program has %q", row.Name, row.Module, here.Module)
-		}
-		if here.Revision != row.Revision {
+		if here := newRow(&e, "", nil); here.Revision != row.Revision {
 			return nil, fmt.Errorf("resume: the old code of row %s was %s, and is %s", row.Name, row.Revision, here.Revision)
 		}
 		if row.Proof.Is(record.ProofNotMeasured) {

@@ -27,19 +27,14 @@ func wrongPattern(pattern, reason, hint string) error {
 	return &Hinted{fmt.Errorf("pattern %q: %s", pattern, reason), hint}
 }
 
-// Match returns the entries that at least one of the patterns matches, in order; all
-// of them for no patterns. Every pattern must match something.
+// Find returns the suites' entries that at least one of the patterns matches, in order; all of them
+// for no patterns. Every pattern must match something. The error for a pattern that asks for another
+// value of an option says which flag to give.
 //
 // A pattern is a stage or key=value parts or both, with slashes between them, all of
 // which must hold: "Encode/op=decode", "codec=polyglot", "codec=json*,sonic",
 // "codec!=gob". A pattern with a colon in it is a filter in the syntax of
 // golang.org/x/perf/benchproc: "/codec:(polyglot OR protobuf) -/op:encode".
-func Match(entries []Entry, patterns []string) ([]Entry, error) {
-	return match(nil, entries, patterns)
-}
-
-// Find returns the suites' entries that match. The error for a pattern that asks for another value
-// of an option says which flag to give.
 func Find(suites []Suite, patterns []string) ([]Entry, error) {
 	return match(suites, Entries(suites), patterns)
 }

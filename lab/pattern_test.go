@@ -48,7 +48,7 @@ func TestMatch(t *testing.T) {
 		for p := range strings.FieldsSeq(r.patterns) {
 			patterns = append(patterns, strings.ReplaceAll(p, "|", " "))
 		}
-		got, err := Match(Entries(suites()), patterns)
+		got, err := Find(suites(), patterns)
 		if err != nil {
 			t.Errorf("%s: %v", r.patterns, err)
 		} else if names(got) != r.want {
@@ -70,7 +70,7 @@ func TestUnknownPatternNamesWhatIsNear(t *testing.T) {
 		{"/codec:nothing", "no row has all", "postage list"},
 		{"zzzzzzzzzz", `no row has "zzzzzzzzzz"`, "postage list"},
 	} {
-		_, err := Match(Entries(suites()), []string{r.pattern})
+		_, err := Find(suites(), []string{r.pattern})
 		var p *Hinted
 		if !errors.As(err, &p) {
 			t.Errorf("%q: error %v", r.pattern, err)
@@ -84,9 +84,9 @@ func FuzzPattern(f *testing.F) {
 	for _, p := range []string{"Encode", "codec=a*,b", "a!=b/c", "/x:(a OR b)", "=", "[", `\`, "a=[b"} {
 		f.Add(p)
 	}
-	entries := Entries(suites())
+	all := suites()
 	f.Fuzz(func(t *testing.T, pattern string) {
-		if got, err := Match(entries, []string{pattern}); err == nil && len(got) == 0 {
+		if got, err := Find(all, []string{pattern}); err == nil && len(got) == 0 {
 			t.Errorf("%q matches nothing and is no error", pattern)
 		}
 	})

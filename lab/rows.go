@@ -74,7 +74,7 @@ func entry(suites []Suite, row string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// cases are those that a run has made of the suite, or else those of its default settings.
+// cases returns what a run has made of the suite, or else the cases of its default settings.
 func (s *Suite) cases() []Case {
 	if s.Cases == nil {
 		return s.Made(nil)

@@ -20,6 +20,13 @@ type turns struct {
 	slower       float64 // how many times longer than estimated other cases' blocks took, 0 if unknown
 }
 
+// took keeps how long a block of so many rows took: one round, and everything else that every block
+// does.
+func (t *turns) took(rows int, fixed, round time.Duration) {
+	t.fixed = append(t.fixed, fixed/time.Duration(rows))
+	t.round = append(t.round, round/time.Duration(rows))
+}
+
 // goal is what a run tries to give every case before it narrows the widest interval: blocks of at
 // least so many rounds.
 type goal struct{ blocks, rounds int }

@@ -49,7 +49,7 @@ func TestRoundsShrinkBeforeBlocks(t *testing.T) {
 			expect(just/10, g) // there is no time for it
 			break
 		}
-		// The time of the blocks that there are no more is that of more rounds.
+		// The time of the blocks that are missing goes to more rounds.
 		if got := inReach(cases, just-2); got.blocks != goals[i+1].blocks || got.rounds < goals[i+1].rounds {
 			t.Errorf("%v: %d blocks of %d rounds, want %d of at least %d", just-1, got.blocks, got.rounds, goals[i+1].blocks, goals[i+1].rounds)
 		}

@@ -56,7 +56,7 @@ func (h *helped) Close() error {
 	return nil
 }
 
-// Work in another goroutine is part of the cost: the CPU time of a batch is that of both.
+// Work in another goroutine is part of the cost: a batch's CPU time has both.
 func TestWorkOfOtherGoroutinesCounts(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	workers, perOp := map[bool]*worker{}, map[bool]int64{}

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"slices"
 	"testing"
 )
 
@@ -41,23 +40,22 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// A batch whose CPU time is not known is none that took no time: a figure of the others is right.
+// Where the CPU time of a batch is not known, a row has no CPU time, and its cost is wall time.
 func TestUnknownCPUTime(t *testing.T) {
 	for _, of := range []struct {
-		cpu  []int64
-		want []float64
-	}{{[]int64{60, 0, 0}, []float64{6}}, {[]int64{0, 0}, nil}, {[]int64{60, 80}, []float64{6, 8}}, {nil, nil}} {
+		cpu   []int64
+		cost  float64
+		known bool
+	}{{[]int64{60, 0, 60}, 10, false}, {[]int64{60, 80, 70}, 7, true}, {nil, 10, false}} {
 		s := Series{CPUNS: of.cpu, WallNS: []int64{100, 100, 100}, Bytes: make([]int64, 3), Allocs: make([]int64, 3)}
-		if got := s.CPUNSPerOp(10); !slices.Equal(got, of.want) {
-			t.Errorf("%v ns in batches of 10: %v an operation, want %v", of.cpu, got, of.want)
+		if got := s.CostPerOp(10); got != of.cost {
+			t.Errorf("%v ns in batches of 10: %v an operation, want %v", of.cpu, got, of.cost)
 		}
 		told := false
 		for _, v := range (&Record{Machine: Machine{GOOS: "linux", GOARCH: "amd64"}}).result(&Row{N: 10, Name: "a"}, &s).Values {
-			if v.Unit == ClientCPU {
-				told = true
-			}
+			told = told || v.Unit == ClientCPU
 		}
-		if told != (of.want != nil) {
+		if told != of.known {
 			t.Errorf("%v ns: a result has %s: %t", of.cpu, ClientCPU, told)
 		}
 	}

@@ -21,7 +21,7 @@ type Machine struct {
 	// MemoryBytes is the machine's physical memory.
 	MemoryBytes int64  `json:"memory_bytes,omitempty"`
 	Kernel      string `json:"kernel,omitempty"`
-	// Virtualised is the hypervisor, "none" on bare metal.
+	// Virtualised is "yes", or "none" on bare metal; in older records it is the hypervisor.
 	Virtualised string `json:"virtualised,omitempty"`
 	// Governor sets the first processor's frequency: "performance", "powersave" …
 	Governor string `json:"governor,omitempty"`
@@ -58,8 +58,11 @@ func (m *Machine) Identity() string {
 	if m.CPUDetail != "" {
 		cpu += " (" + m.CPUDetail + ")"
 	}
-	return fmt.Sprintf("%s/%s, %s, %d cores, %s, virtualised: %s",
-		m.GOOS, m.GOARCH, cpu, m.Cores, memory, cmp.Or(m.Virtualised, "unknown"))
+	virtualised := cmp.Or(m.Virtualised, "unknown")
+	if virtualised != "unknown" && virtualised != "none" { // an older record has a name
+		virtualised = "yes"
+	}
+	return fmt.Sprintf("%s/%s, %s, %d cores, %s, virtualised: %s", m.GOOS, m.GOARCH, cpu, m.Cores, memory, virtualised)
 }
 
 // portable is what is known on every operating system.

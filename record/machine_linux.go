@@ -35,7 +35,7 @@ func ThisMachine(sampling time.Duration) Machine {
 	if unix.Uname(&name) == nil {
 		m.Kernel = unix.ByteSliceToString(name.Release[:])
 	}
-	m.Virtualised = hypervisor(flags)
+	m.Virtualised = virtualised(flags)
 	m.Governor = firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 	if load, err := fs.LoadAvg(); err == nil {
 		m.Load = &load.Load1
@@ -55,20 +55,10 @@ func ThisMachine(sampling time.Duration) Machine {
 	return m
 }
 
-// hypervisor names what the machine runs on, as far as an ordinary user can see: "yes"
-// if it is one that does not give its name. The flags are a processor's.
-func hypervisor(flags []string) string {
-	known := []string{"QEMU", "KVM", "VMware", "Xen", "VirtualBox", "Microsoft Corporation", "Amazon EC2", "Google", "Firecracker", "Parallels", "OpenStack"}
-	for _, file := range []string{"/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"} {
-		if name := firstLine(file); slices.ContainsFunc(known, func(k string) bool { return strings.Contains(name, k) }) {
-			return name
-		}
-	}
-	if name := firstLine("/sys/hypervisor/type"); name != "" {
-		return name
-	}
+// virtualised is "yes" or "none" by a processor's flags, "" where processors have no such flag.
+func virtualised(flags []string) string {
 	switch {
-	case flags == nil || runtime.GOARCH != "amd64" && runtime.GOARCH != "386": // others have no such flag
+	case flags == nil || runtime.GOARCH != "amd64" && runtime.GOARCH != "386":
 		return ""
 	case slices.Contains(flags, "hypervisor"):
 		return "yes"

@@ -2,7 +2,6 @@ package record
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"io"
 	"strings"
 	"unicode"
-
-	"golang.org/x/perf/benchfmt"
 
 	"postage/internal/kit/words"
 )
@@ -41,7 +38,7 @@ const maxLine = bufio.MaxScanTokenSize - 1
 // Parse reads a record. name is the file's, for messages. Errors in the text are
 // of type *SyntaxError.
 func Parse(r io.Reader, name string) (*Record, error) {
-	p := &parser{name: name, scanner: bufio.NewScanner(r), rec: &Record{}, rows: map[string]int{}, blocks: map[string]int{}}
+	p := &parser{name: name, scanner: bufio.NewScanner(r), rec: &Record{}, rows: map[string]int{}}
 	if err := p.parse(); err != nil {
 		return nil, err
 	}
@@ -57,9 +54,7 @@ type parser struct {
 	text    string
 	crc     uint32 // of the lines before this one
 	ended   bool
-	pending *Series        // a #batches line whose result line is due
 	rows    map[string]int // places of rows, by name
-	blocks  map[string]int // numbers of blocks, by case; 0 for a case with rows and no blocks yet
 }
 
 // row returns the row of that name, nil if there is none.
@@ -79,35 +74,19 @@ func (p *parser) errorf(want, format string, a ...any) error {
 }
 
 func (p *parser) parse() error {
-	seen := map[string]bool{}
+	seen := false // the #run line
 	for p.scanner.Scan() {
 		p.line++
 		p.text = p.scanner.Text()
 		if p.ended {
 			return p.errorf("nothing after the #end line", "%s", found(p.text))
 		}
-		tag, body, tagged := p.tag()
-		switch {
-		case p.pending != nil && !strings.HasPrefix(p.text, "Benchmark"):
-			if tagged {
-				return p.errorf("the result line of "+p.pending.Row, "%s", found(p.text))
-			}
-		case tagged:
-			if !seen["run"] && tag != "run" {
+		if tag, body, tagged := p.tag(); tagged {
+			if !seen && tag != "run" {
 				return p.errorf("the #run line first", "%s", found(p.text))
 			}
-			if tag != "run" && tag != "machine" && !seen["machine"] {
-				return p.errorf("the #machine line before #"+tag, "")
-			}
-			if (tag == "run" || tag == "machine") && seen[tag] {
-				return p.errorf("one #"+tag+" line", "a second one")
-			}
-			seen[tag] = true
+			seen = true
 			if err := p.section(tag, body); err != nil {
-				return err
-			}
-		case strings.HasPrefix(p.text, "Benchmark"):
-			if err := p.result(); err != nil {
 				return err
 			}
 		}
@@ -122,7 +101,7 @@ func (p *parser) parse() error {
 	}
 	if !p.ended {
 		p.line++
-		if !seen["run"] {
+		if !seen {
 			return p.errorf("a Postage record, which begins with a #run line", "the file has none")
 		}
 		return p.errorf("an #end line", "the file ends here: it was cut short")
@@ -164,9 +143,6 @@ func (p *parser) section(tag, body string) error {
 		if err := p.decode(tag, body, &row); err != nil {
 			return err
 		}
-		if p.row(row.Name) != nil {
-			return p.errorf("one #row line for a row", "a second one for %s", row.Name)
-		}
 		if row.Case == "" || row.Contender == "" || row.Name != row.Case+"/"+row.Contender || !isUnit(row.Name) {
 			return p.errorf("a row name made of case and contender", "name %q, case %q, contender %q", row.Name, row.Case, row.Contender)
 		}
@@ -176,7 +152,6 @@ func (p *parser) section(tag, body string) error {
 			}
 		}
 		p.rows[row.Name] = len(rec.Rows)
-		p.blocks[row.Case] += 0
 		rec.Rows = append(rec.Rows, row)
 	case "block", "batches":
 		return p.measured(tag, body)
@@ -190,6 +165,9 @@ func (p *parser) section(tag, body string) error {
 		}
 		if e.CRC32 != p.crc {
 			return p.errorf(fmt.Sprintf("checksum %d of the text above", e.CRC32), "it is %d: a line was changed", p.crc)
+		}
+		if rec.Machine.GOOS == "" {
+			return p.errorf("a #machine line above", "there is none")
 		}
 		p.ended = true
 	default:
@@ -206,14 +184,6 @@ func (p *parser) measured(tag, body string) error {
 		if err := p.decode(tag, body, &block); err != nil {
 			return err
 		}
-		number, known := p.blocks[block.Case]
-		if want := number + 1; block.Number != want {
-			return p.errorf(fmt.Sprintf("block %d of %s", want, block.Case), "block %d", block.Number)
-		}
-		if !known {
-			return p.errorf("a block of a case that has rows", "case %q", block.Case)
-		}
-		p.blocks[block.Case]++
 		rec.Blocks = append(rec.Blocks, block)
 		return nil
 	}
@@ -228,13 +198,10 @@ func (p *parser) measured(tag, body string) error {
 	if row == nil || row.Case != block.Case {
 		return p.errorf("a row of case "+block.Case, "%q", series.Row)
 	}
-	if block.Of(series.Row) != nil {
-		return p.errorf("one #batches line for a row in a block", "a second one for %s", series.Row)
-	}
 	if err := series.check(row); err != nil {
 		return p.errorf("equally many positive entries in each list of #batches", "%v", err)
 	}
-	p.pending = &series
+	block.Series = append(block.Series, series)
 	return nil
 }
 
@@ -248,26 +215,6 @@ func (p *parser) decode(tag, body string, v any) error {
 	if err != nil {
 		return p.errorf("#"+tag+" with a JSON object as Postage writes it", "%v", err)
 	}
-	return nil
-}
-
-// result takes a result line, which must match its batches.
-func (p *parser) result() error {
-	if p.pending == nil {
-		return p.errorf("a #batches line before each result line", "%s", found(p.text))
-	}
-	var want bytes.Buffer
-	result := p.rec.result(p.row(p.pending.Row), p.pending)
-	result.Config = nil
-	if err := benchfmt.NewWriter(&want).Write(result); err != nil {
-		return err
-	}
-	if line := strings.TrimSpace(want.String()); p.text != line {
-		return p.errorf("the line that follows from the batches above it, "+line, "%s", found(p.text))
-	}
-	block := &p.rec.Blocks[len(p.rec.Blocks)-1]
-	block.Series = append(block.Series, *p.pending)
-	p.pending = nil
 	return nil
 }
 

@@ -14,9 +14,8 @@
 //  2. One result line per contender and block, the unit of statistics.
 //  3. Lines that begin with "#" and a word hold, as JSON, what the format cannot express: #run,
 //     #machine, a #row for each row, #block, and before each result line the #batches it was
-//     computed from. They are authoritative: [Parse] computes each result line again and refuses
-//     one that differs.
-//  4. A last line, #end, so that a file that was cut short is noticed.
+//     computed from. [Parse] reads these alone.
+//  4. A last line, #end, with a checksum, so that a file that was cut short or changed is noticed.
 package record
 
 import (
@@ -88,9 +87,6 @@ type SelfCost struct {
 	Duty float64 `json:"duty"`
 	// PeakBytes is the peak resident memory of the conductor, 0 where unknown.
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
-	// Spent is the wall time by what it was spent on, in nanoseconds; "rounds" has the timed
-	// batches in it.
-	Spent map[string]time.Duration `json:"spent,omitempty"`
 }
 
 // Row is a case and a contender.
@@ -206,19 +202,24 @@ func (b *Block) Rounds() int {
 }
 
 // NSPerOp returns the wall time of each batch divided by its n operations.
-func (s *Series) NSPerOp(n int) []float64 { return perOp(s.WallNS, n) }
+func (s *Series) NSPerOp(n int) []float64 {
+	each := make([]float64, len(s.WallNS))
+	for i, ns := range s.WallNS {
+		each[i] = float64(ns) / float64(n)
+	}
+	return each
+}
 
-// CPUNSPerOp returns the CPU time of each batch divided by its n operations. It leaves out batches
-// whose CPU time is not known.
-func (s *Series) CPUNSPerOp(n int) []float64 {
-	return slices.DeleteFunc(perOp(s.CPUNS, n), func(ns float64) bool { return ns == 0 })
+// cpuKnown reports whether the CPU time of each batch is known.
+func (s *Series) cpuKnown() bool {
+	return len(s.CPUNS) == len(s.WallNS) && !slices.Contains(s.CPUNS, 0)
 }
 
 // CostPerOp is the sum of the batches' CPU time over the sum of their operations, in ns. If the CPU
 // time of a batch is not known, it is wall time instead.
 func (s *Series) CostPerOp(n int) float64 {
 	times := s.WallNS
-	if len(s.CPUNS) == len(s.WallNS) && !slices.Contains(s.CPUNS, 0) {
+	if s.cpuKnown() {
 		times = s.CPUNS
 	}
 	sum := 0.0
@@ -243,14 +244,6 @@ func (s *Series) Latencies() (h *hdrhistogram.Histogram, err error) {
 		return nil, fmt.Errorf("latency is not an HDR histogram: %w", err)
 	}
 	return h, nil
-}
-
-func perOp(total []int64, n int) []float64 {
-	each := make([]float64, len(total))
-	for i, t := range total {
-		each[i] = float64(t) / float64(n)
-	}
-	return each
 }
 
 // AllocsPerOp is the median over the batches of the heap objects allocated, an operation, rounded

@@ -31,7 +31,7 @@ var older = map[Value]Value{
 	"pieces": ValueCost, "half-cpu": ValueCost, "fast-cpu": ValueCost, "fast-wall": ValueWall, "": ValueWall,
 }
 
-// UnmarshalText reads a value. It also knows those of older records.
+// UnmarshalText reads a value. It also knows the names in older records.
 func (v *Value) UnmarshalText(text []byte) error {
 	*v = Value(text)
 	if now, ok := older[*v]; ok {

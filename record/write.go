@@ -84,9 +84,7 @@ func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
 	add(median(series.NSPerOp(row.N)), "ns/op")
 	add(float64(series.BytesPerOp(row.N)), "B/op")
 	add(float64(series.AllocsPerOp(row.N)), "allocs/op")
-	if cpu := series.CPUNSPerOp(row.N); len(cpu) > 0 && row.Instrument < Instrument {
-		add(median(cpu), ClientCPU) // as it was written
-	} else if len(cpu) > 0 {
+	if series.cpuKnown() {
 		add(series.CostPerOp(row.N), ClientCPU)
 	}
 	for _, unit := range slices.Sorted(maps.Keys(row.Metrics)) {

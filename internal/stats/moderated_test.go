@@ -8,8 +8,8 @@ import (
 
 // By hand: means 2, 3.5, 1 and 2.5 have the mean 2.25, the variance 3.25/3 and so the standard
 // error 0.520416. Student's distribution has a closed form for 3 degrees of freedom, and 3.182446
-// for its quantile of 97.5%. Within groups the variance is 0.02, which explains 0.01 of that of the
-// means.
+// for its quantile of 97.5%. Within groups the variance is 0.02, which explains 0.01 of the means'
+// variance.
 func TestGroupedByHand(t *testing.T) {
 	s, spread := moderated(Grouped{{1.9, 2.1}, {3.4, 3.6}, {0.9, 1.1}, {2.4, 2.6}}, 0.05)
 	se := math.Sqrt(3.25 / 3 / 4)

@@ -1,7 +1,7 @@
 // Package stats is the mathematics of Postage and nothing else: it knows no clock,
 // no file and no contender.
 //
-// The path from batches to an interval, of which package verdict makes a verdict:
+// The path from batches to an interval, by which package verdict decides:
 //
 //  1. A row's batches of a block are one value: the logarithm of the sum of their CPU time over the
 //     sum of their operations, less the baseline's. Of contenders with a server [MeanBlockValue]

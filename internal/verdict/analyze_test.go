@@ -111,7 +111,7 @@ func TestAnalyzeWhatFailed(t *testing.T) {
 	}
 }
 
-// Rows of one case are compared pair by pair, those of two from their times alone.
+// Rows of one case are compared pair by pair, and rows of two cases by their times alone.
 func TestRatioOf(t *testing.T) {
 	r := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 4)), Cases: 2, Blocks: 14}
 	rec := r.Record()

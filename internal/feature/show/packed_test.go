@@ -28,6 +28,7 @@ func TestPacked(t *testing.T) {
 		{500, of(1.1, 0.9, 1.5), "at least 8,000", "none is best above 40 Gbit/s, s2 below that (500 bytes)"},
 		{500, of(0.5, 0.4, 0.6), "always", "s2 is best at every bandwidth"},
 		{1000, of(2, 1.5, 3), "never", "none is best at every bandwidth"},
+		{1001, of(0.4, 0.3, 0.5), "never", "s2 is best above 13.3 Mbit/s, none below that (1,000 bytes)"},
 	} {
 		r := row("pack=s2", test.size, &test.ratio)
 		c := &verdict.CaseResult{Baseline: base, Rows: []*verdict.Result{base, r}}

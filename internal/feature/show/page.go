@@ -69,22 +69,16 @@ type page struct {
 	Answers   []answerView
 	More      []answerView
 	Remarks   []string
-	Parts     []string // key=value parts, to filter by
 	Cases     []caseView
-	Failures  []noteView
-	Controls  []noteView // whose interval misses 1
-	// Controlled is how many cases have a control with figures.
-	Controlled int
-	Warnings   []noteView
-	Sections   []report.Section
-	Runs       []analyzed
+	Warnings  []noteView
+	Sections  []report.Section
+	Runs      []analyzed
 }
 
 type noteView struct{ What, Text string }
 
 type caseView struct {
 	ID, Name, Note string
-	Parts          []string
 	Missing        string
 	Settings       string // that all rows share
 	Forest         *forest
@@ -127,15 +121,13 @@ func newPage(contents Contents) *page {
 	runs := contents.Runs
 	p := &page{}
 	ids := report.IDs{}
-	parts := map[string]bool{}
 	var all []*caseOfRun
 	var measured []*verdict.CaseResult
 	for _, run := range runs {
 		a := verdict.Analyze(run.Record)
 		measured = append(measured, a.Cases...)
 		for _, one := range casesOf(a, contents.Stages) {
-			c := one.CaseResult
-			one.id = ids.New(c.Name)
+			one.id = ids.New(one.Name)
 			view := newCase(one)
 			if len(runs) > 1 {
 				one.run = run.Name
@@ -143,20 +135,6 @@ func newPage(contents Contents) *page {
 			}
 			all = append(all, one)
 			p.Cases = append(p.Cases, view)
-			for _, n := range view.Failed {
-				p.Failures = append(p.Failures, noteView{c.Name + "/" + n.What, n.Text})
-			}
-			if c.Control != nil && c.Control.Ratio != nil {
-				p.Controlled++
-				if r := c.Control.Ratio; r.Low > 1 || r.High < 1 {
-					p.Controls = append(p.Controls, noteView{c.Name, controlText(c)})
-				}
-			}
-			for _, r := range c.Rows {
-				for part := range strings.SplitSeq(r.Row.Name, "/") {
-					parts[part] = true
-				}
-			}
 		}
 		for _, warning := range a.Warnings {
 			p.Warnings = append(p.Warnings, noteView{run.Name, warning})
@@ -170,13 +148,12 @@ func newPage(contents Contents) *page {
 	}
 	p.Millions = millions(contents.Stages, measured, true)
 	p.Sections = contents.Sections
-	p.Parts = slices.Sorted(maps.Keys(parts))
 	return p
 }
 
 func newCase(one *caseOfRun) caseView {
 	c := one.CaseResult
-	view := caseView{ID: one.id, Name: c.Name, Parts: strings.Split(c.Name, "/"), Missing: c.Unmeasured()}
+	view := caseView{ID: one.id, Name: c.Name, Missing: c.Unmeasured()}
 	view.Note = comparedText(c) + "; " + controlText(c)
 	if view.Missing != "" {
 		return view

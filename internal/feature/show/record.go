@@ -204,12 +204,12 @@ func Footer(d *report.Doc, rec *record.Record) {
 
 func partialText(rec *record.Record) string {
 	command := "run"
-	for _, row := range rec.Rows {
-		switch row.Stage {
+	if len(rec.Rows) > 0 {
+		switch rec.Rows[0].Stage {
 		case "bench":
 			command = "bench"
-		case "calibrate":
-			command = "doctor --calibrate"
+		case "calibrate": // it begins anew
+			return "the run was not completed"
 		}
 	}
 	return "the run was not completed: `postage " + command + " --resume FILE` continues it"

@@ -2,7 +2,6 @@ package show
 
 import (
 	"bytes"
-	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -116,50 +115,6 @@ func TestJSON(t *testing.T) {
 	reporttest.Golden(t, "record.json", b.Bytes())
 }
 
-// Without proof there are no figures, and absent values are null, never 0.
-func TestNoProofNoFigure(t *testing.T) {
-	var b bytes.Buffer
-	if err := Record(&b, sample(), stages, report.Form{JSON: true}); err != nil {
-		t.Fatal(err)
-	}
-	var out struct {
-		Rows []map[string]any
-	}
-	if err := json.Unmarshal(b.Bytes(), &out); err != nil {
-		t.Fatal(err)
-	}
-	figures := []string{"ns_op", "ratio", "floor_ratio", "bytes_op", "allocs_op"}
-	for _, row := range out.Rows {
-		proven := row["proof"] == "ok"
-		for _, figure := range figures {
-			value, present := row[figure]
-			if !present {
-				t.Errorf("%s: %s is missing, want null or a value", row["name"], figure)
-			}
-			if !proven && value != nil {
-				t.Errorf("%s: %s is %v without proof", row["name"], figure, value)
-			}
-		}
-		for unit, value := range row["metrics"].(map[string]any) {
-			if !proven && value != nil {
-				t.Errorf("%s: %s is %v without proof", row["name"], unit, value)
-			}
-		}
-		if row["server-cpu-ns/op"] != nil {
-			t.Errorf("%s: a server's CPU time where there is no server", row["name"])
-		}
-	}
-	var text bytes.Buffer
-	if err := Record(&text, sample(), stages, report.Form{}); err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(text.String()) {
-		if strings.Contains(line, "codec=broken") && !strings.HasSuffix(strings.TrimSpace(line), "failed: proof: message 3: decoded 7, want 8 (block 1)") {
-			t.Errorf("a row without proof prints %q", line)
-		}
-	}
-}
-
 func TestMarkdown(t *testing.T) {
 	var b bytes.Buffer
 	if err := Record(&b, sample(), stages, report.Form{Markdown: true}); err != nil {
@@ -167,4 +122,16 @@ func TestMarkdown(t *testing.T) {
 	}
 	reporttest.Golden(t, "record.md", b.Bytes())
 	reporttest.WellFormed(t, b.String())
+}
+
+// What was not completed says how it is gone on with, which a calibration is not.
+func TestPartial(t *testing.T) {
+	for stage, want := range map[string]string{
+		"encode": "the run was not completed: `postage run --resume FILE` continues it", "calibrate": "the run was not completed",
+		"bench": "the run was not completed: `postage bench --resume FILE` continues it",
+	} {
+		if got := partialText(&record.Record{Rows: []record.Row{{Stage: stage}}}); got != want {
+			t.Errorf("%s: %q, want %q", stage, got, want)
+		}
+	}
 }

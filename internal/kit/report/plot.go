@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"strings"
 )
 
 // Scale maps values to places, in the units of an SVG.
@@ -93,7 +92,8 @@ func (a Log) Ticks(text func(float64) string) []Tick {
 	return all
 }
 
-func TickText(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.4g", v), ".0") }
+// TickText prints a tick's value.
+func TickText(v float64) string { return fmt.Sprintf("%.4g", v) }
 
 // Clipped cuts a name off after so many characters. A table beside it has the whole name.
 func Clipped(s string, most int) string {
