@@ -11,7 +11,7 @@ import (
 )
 
 // A loop is a line of many connections served by one thread: HTTP/1.1 and HTTP/2, with TLS or
-// without, on every system. What waits for the connections is a poller.
+// without. What waits for the connections is a poller, which only Linux has.
 type loop struct {
 	poller  poller
 	lanes   []lane
@@ -100,7 +100,7 @@ func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error),
 	loops, all := min(runtime.GOMAXPROCS(0), t.Conns), new(atomic.Int64)
 	for i := range loops {
 		l := &loop{limit: limit{timeout: t.Timeout}, buffers: buffers{in: make([]byte, 64<<10)}}
-		if l.poller, err = newPoller(t.portable); err != nil {
+		if l.poller, err = newPoller(); err != nil {
 			return err
 		}
 		p.Lines = append(p.Lines, l)
