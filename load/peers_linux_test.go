@@ -26,7 +26,7 @@ import (
 
 // The settings of a comparison with other generators.
 var (
-	peerTurns   = flag.Int("turns", 5, "TestPeers: turns of each group; paced groups get at most 3, and those with a server that stalls at most 2")
+	peerTurns   = flag.Int("turns", 5, "TestPeers: turns of each group; paced groups get at most 3")
 	peerSeconds = flag.Int("seconds", 10, "TestPeers: seconds measured in a run of postage load, wrk or h2load")
 	peerOthers  = flag.Int("others", 2, "TestPeers: seconds measured in a run of the others, and in a paced run")
 	peerSeed    = flag.Uint64("seed", 1, "TestPeers: seed of the order of runs")
@@ -122,7 +122,6 @@ func pacedAt(rate int) peerGroup {
 
 // peerFiles are what the generators read.
 var peerFiles = map[string]string{
-	"body.json": `{"secure":"raw"}`,
 	"script.js": `import http from 'k6/http';
 export const options = { discardResponseBodies: true };
 if (__ENV.RATE) {

@@ -21,6 +21,9 @@ type Target struct {
 	// Conns is the number of connections. Streams is the number of requests under way at a time on
 	// each; it is 1 for http1.
 	Conns, Streams int
+	// Loops is how many threads serve the connections of HTTP/1.1, HTTP/2 and gRPC's single requests;
+	// 0 is one a processor.
+	Loops int
 	// Timeout is how long making a connection may take, and how long a request may wait for its
 	// answer after it was sent; 0 is no limit.
 	Timeout time.Duration
