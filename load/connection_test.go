@@ -214,3 +214,44 @@ func TestLargeRequestsKeepTheirConnection(t *testing.T) {
 		server.Close()
 	}
 }
+
+// A server that closes its connections, or resets them, does so by one name, whatever client sends.
+func TestClosedByOneName(t *testing.T) {
+	t.Parallel()
+	for _, reset := range []bool{false, true} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { listener.Close() })
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Read(make([]byte, 16<<10))
+				if reset {
+					_ = conn.(*net.TCPConn).SetLinger(0)
+				}
+				conn.Close()
+			}
+		}()
+		u := &url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/"}
+		for _, target := range []Target{
+			{Proto: "http1"}, {Proto: "http2"}, {Proto: "http1", Cookies: true}, {Proto: "http2", Cookies: true}, {Proto: "sse"}, {Proto: "websocket"},
+		} {
+			r := sent(t, u, 2, 1, func(to *Target) {
+				to.Proto, to.Cookies = target.Proto, target.Cookies
+				if target.Proto == "websocket" {
+					socket := *u
+					socket.Scheme = "ws"
+					to.Request.URL = &socket
+				}
+			})
+			if r.Errors[errGone.Error()] != 2 {
+				t.Errorf("%s, cookies %v, reset %v: %v", target.Proto, target.Cookies, reset, r.Errors)
+			}
+		}
+	}
+}

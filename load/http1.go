@@ -166,8 +166,6 @@ func (c *http1Lane) settle(now time.Time, err error) {
 	case c.kept && unwritten && gone(err) && c.loop.ctx.Err() == nil:
 		c.kept = false
 		c.start(now)
-	case unwritten && gone(err):
-		c.finish(now, 0, errGone)
 	default:
 		c.finish(now, 0, err)
 	}
