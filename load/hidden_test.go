@@ -138,12 +138,13 @@ func TestNeverBoth(t *testing.T) {
 	t.Parallel()
 	r, err := Run(t.Context(), Plan{Pacer: Constant{100, 100 * time.Millisecond}, Patience: time.Millisecond, Lines: []Line{lineFunc(func(ctx context.Context, w *Work) {
 		for {
-			due, ok := w.Take(time.Time{})
+			taken, ok := w.take(time.Time{})
 			if !ok {
 				return
 			}
 			<-ctx.Done()
-			w.Done(due, time.Now(), 200, nil)
+			now := time.Now()
+			w.done(-1, taken, now, now, 200, nil)
 		}
 	})}})
 	if err != nil || r.Failed() != 1 || r.Account.NotSent != 9 || r.Statuses[200] != 0 {
