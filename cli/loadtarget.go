@@ -60,8 +60,35 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 	default:
 		t.Request.URL = u
 	}
+	if constant, ok := pacer.(load.Constant); ok && constant.Rate > 0 && constant.Rate <= oneLoopMost && f.slo == "" {
+		t.Loops = 1
+	}
 	withHeader(t.Requests, t.Request.Header)
-	return t, pacer, stop, f.fillIn(t)
+	if err = f.fillIn(t); err == nil {
+		err = refuseProxy(t)
+	}
+	return t, pacer, stop, err
+}
+
+// oneLoopMost is the rate up to which one thread sends everything. With two, each wakes up for every
+// other request and its answer, which takes a quarter more CPU time.
+const oneLoopMost = 10_000
+
+// refuseProxy refuses the proxy that the environment names for a target. Its connections would be
+// the proxy's, and so would the latencies.
+func refuseProxy(t *load.Target) error {
+	u := t.Request.URL
+	if len(t.Requests) > 0 {
+		u = t.Requests[0].URL
+	}
+	if t.ConnectTo != "" {
+		return nil
+	}
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
+	if err != nil || proxy == nil {
+		return err
+	}
+	return hinted(fmt.Errorf("the environment names a proxy for %s, %s, and load connects directly", u.Host, proxy.Redacted()), "add the host to NO_PROXY, or load the proxy with --connect-to "+proxy.Host)
 }
 
 // bareTarget is a target without a URL.

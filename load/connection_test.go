@@ -15,53 +15,44 @@ import (
 	"time"
 )
 
-// engines runs a test with each of the implementations of HTTP/1.1 or HTTP/2.
-func engines(t *testing.T, test func(t *testing.T, portable bool)) {
-	for _, portable := range []bool{false, true} {
-		t.Run(fmt.Sprintf("portable=%v", portable), func(t *testing.T) { test(t, portable) })
-	}
-}
-
 // That the server has closed a connection is seen before a request is written on it. A request that
 // must not be sent twice is then not lost.
 func TestServerClosesIdleConnections(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		for _, secure := range []bool{false, true} {
-			t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
-				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					_, _ = io.Copy(w, r.Body)
-				}))
-				server.Config.IdleTimeout = time.Millisecond
-				closed := make(chan struct{}, 8)
-				server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-					if s == http.StateClosed {
-						closed <- struct{}{}
-					}
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(w, r.Body)
+			}))
+			server.Config.IdleTimeout = time.Millisecond
+			closed := make(chan struct{}, 8)
+			server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+				if s == http.StateClosed {
+					closed <- struct{}{}
 				}
-				if secure {
-					server.StartTLS()
-				} else {
-					server.Start()
+			}
+			if secure {
+				server.StartTLS()
+			} else {
+				server.Start()
+			}
+			defer server.Close()
+			target := &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodPost, Body: []byte("x"), URL: parsed(t, server.URL)}}
+			target.TLS = &tls.Config{InsecureSkipVerify: true}
+			pool, err := Open(t.Context(), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			for range 4 {
+				if err := once(pool); err != nil {
+					t.Error(err)
 				}
-				defer server.Close()
-				target := &Target{portable: portable, Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodPost, Body: []byte("x"), URL: parsed(t, server.URL)}}
-				target.TLS = &tls.Config{InsecureSkipVerify: true}
-				pool, err := Open(t.Context(), target)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer pool.Close()
-				for range 4 {
-					if err := once(pool); err != nil {
-						t.Error(err)
-					}
-					<-closed
-					time.Sleep(2 * quiet) // busy connections are not looked at
-				}
-			})
-		}
-	})
+				<-closed
+				time.Sleep(2 * quiet) // busy connections are not looked at
+			}
+		})
+	}
 }
 
 func parsed(t *testing.T, text string) *url.URL {
@@ -77,30 +68,28 @@ func parsed(t *testing.T, text string) *url.URL {
 // section 8.7. If the server always refuses, the request fails.
 func TestRefusedStream(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		for _, forever := range []bool{false, true} {
-			u := scripted(t, func(s *script, _ int) {
-				_ = s.WriteSettings()
-				for n := 0; ; n++ {
-					id, _ := s.request()
-					if id == 0 {
-						return
-					}
-					if forever || n%2 == 0 {
-						_ = s.WriteRSTStream(id, 7)
-					} else {
-						s.answer(id, ":status", "200")
-					}
+	for _, forever := range []bool{false, true} {
+		u := scripted(t, func(s *script, _ int) {
+			_ = s.WriteSettings()
+			for n := 0; ; n++ {
+				id, _ := s.request()
+				if id == 0 {
+					return
 				}
-			})
-			r := sent(t, portable, u, 4, 1, nil)
-			if forever {
-				wantOnly(t, r, 4, "the server reset the stream: REFUSED_STREAM")
-			} else {
-				wantOnly(t, r, 0, "")
+				if forever || n%2 == 0 {
+					_ = s.WriteRSTStream(id, 7)
+				} else {
+					s.answer(id, ":status", "200")
+				}
 			}
+		})
+		r := sent(t, u, 4, 1, nil)
+		if forever {
+			wantOnly(t, r, 4, "the server reset the stream: REFUSED_STREAM")
+		} else {
+			wantOnly(t, r, 0, "")
 		}
-	})
+	}
 }
 
 // A connection is kept if no option forbids it, and for HTTP/1.0 only if an option asks for it: RFC
@@ -128,71 +117,67 @@ func TestConnectionOptions(t *testing.T) {
 // A name and password in the URL are sent, unless a header field says otherwise.
 func TestUserinfo(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		var got atomic.Value
-		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			user, password, _ := r.BasicAuth()
-			got.Store(user + " " + password)
-		}))
-		defer server.Close()
-		u := parsed(t, server.URL)
-		u.User = url.UserPassword("ann", "s3:cret")
-		pool, err := Open(t.Context(), &Target{portable: portable, Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer pool.Close()
-		if err := once(pool); err != nil || got.Load() != "ann s3:cret" {
-			t.Errorf("%v, %q", err, got.Load())
-		}
-	})
+	var got atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		got.Store(user + " " + password)
+	}))
+	defer server.Close()
+	u := parsed(t, server.URL)
+	u.User = url.UserPassword("ann", "s3:cret")
+	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	if err := once(pool); err != nil || got.Load() != "ann s3:cret" {
+		t.Errorf("%v, %q", err, got.Load())
+	}
 }
 
 // The server sends back what it gets as it comes, and reads nothing while nobody reads its answers.
 // The run does not wait for it until the timeout.
 func TestLargeEcho(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		go func() {
-			for {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				go func() {
-					defer conn.Close()
-					in := bufio.NewReader(conn)
-					for {
-						r, err := http.ReadRequest(in)
-						if err != nil {
-							return
-						}
-						fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", r.ContentLength)
-						if _, err := io.Copy(conn, r.Body); err != nil {
-							return
-						}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				in := bufio.NewReader(conn)
+				for {
+					r, err := http.ReadRequest(in)
+					if err != nil {
+						return
 					}
-				}()
-			}
-		}()
-		pool, err := Open(t.Context(), &Target{portable: portable, Proto: "http1", Conns: 1, Streams: 1, Timeout: 2 * time.Minute, Request: Request{
-			URL: &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, Method: http.MethodPost, Body: make([]byte, 32<<20),
-		}})
-		if err != nil {
+					fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", r.ContentLength)
+					if _, err := io.Copy(conn, r.Body); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Timeout: 2 * time.Minute, Request: Request{
+		URL: &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, Method: http.MethodPost, Body: make([]byte, 32<<20),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	for range 2 {
+		if err := once(pool); err != nil {
 			t.Fatal(err)
 		}
-		defer pool.Close()
-		for range 2 {
-			if err := once(pool); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
+	}
 }
 
 // A large request may follow another on the same connection, however long after: the time limit for
@@ -227,5 +212,46 @@ func TestLargeRequestsKeepTheirConnection(t *testing.T) {
 		}
 		_ = pool.Close()
 		server.Close()
+	}
+}
+
+// A server that closes its connections, or resets them, does so by one name, whatever client sends.
+func TestClosedByOneName(t *testing.T) {
+	t.Parallel()
+	for _, reset := range []bool{false, true} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { listener.Close() })
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Read(make([]byte, 16<<10))
+				if reset {
+					_ = conn.(*net.TCPConn).SetLinger(0)
+				}
+				conn.Close()
+			}
+		}()
+		u := &url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/"}
+		for _, target := range []Target{
+			{Proto: "http1"}, {Proto: "http2"}, {Proto: "http1", Cookies: true}, {Proto: "http2", Cookies: true}, {Proto: "sse"}, {Proto: "websocket"},
+		} {
+			r := sent(t, u, 2, 1, func(to *Target) {
+				to.Proto, to.Cookies = target.Proto, target.Cookies
+				if target.Proto == "websocket" {
+					socket := *u
+					socket.Scheme = "ws"
+					to.Request.URL = &socket
+				}
+			})
+			if r.Errors[errGone.Error()] != 2 {
+				t.Errorf("%s, cookies %v, reset %v: %v", target.Proto, target.Cookies, reset, r.Errors)
+			}
+		}
 	}
 }

@@ -55,44 +55,40 @@ func refuseTwice(t *testing.T) (u *url.URL, requests *atomic.Int64) {
 func TestConnectionsThatEnd(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		engines(t, func(t *testing.T, portable bool) {
-			u, requests := refuseTwice(t)
-			pool, err := Open(t.Context(), &Target{portable: portable, Proto: "http1", Conns: 3, Streams: 1, Request: Request{Method: method, URL: u}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pool.Close()
-			r, err := Run(t.Context(), Plan{Pacer: Constant{200, time.Second}, Lines: pool.Lines})
-			if err != nil || r.Done != 200 || r.Planned != 200 {
-				t.Fatalf("%v, %+v", err, r)
-			}
-			failed := r.Failed()
-			if r.Statuses[200]+failed != 200 || failed == 0 {
-				t.Errorf("%s: statuses %v, errors %v, %d requests came", method, r.Statuses, r.Errors, requests.Load())
-			}
-			if r.Errors[errGone.Error()] == 0 || requests.Load() != 200 {
-				t.Errorf("%s: %d requests came, errors %v", method, requests.Load(), r.Errors)
-			}
-		})
+		u, requests := refuseTwice(t)
+		pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 3, Streams: 1, Request: Request{Method: method, URL: u}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close()
+		r, err := Run(t.Context(), Plan{Pacer: Constant{200, time.Second}, Lines: pool.Lines})
+		if err != nil || r.Done != 200 || r.Planned != 200 {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		failed := r.Failed()
+		if r.Statuses[200]+failed != 200 || failed == 0 {
+			t.Errorf("%s: statuses %v, errors %v, %d requests came", method, r.Statuses, r.Errors, requests.Load())
+		}
+		if r.Errors[errGone.Error()] == 0 || requests.Load() != 200 {
+			t.Errorf("%s: %d requests came, errors %v", method, requests.Load(), r.Errors)
+		}
 	}
 }
 
 // An interruption ends a loop at once, and all requests that were due are accounted for.
 func TestInterruptHanging(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		u, _ := hanging(t)
-		pool, err := Open(t.Context(), &Target{portable: portable, Proto: "http1", Conns: 5, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer pool.Close()
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		began := func(func() *Result) { time.AfterFunc(500*time.Millisecond, cancel) }
-		r, err := Run(ctx, Plan{Pacer: Constant{100, time.Hour}, Lines: pool.Lines, Began: began})
-		if err != nil || r.Done != 0 || r.Account.Unanswered != 5 || r.Account.NotSent < 10 || r.Account.Unanswered+r.Account.NotSent != r.Planned || r.Elapsed > time.Minute {
-			t.Errorf("%v, %d answered, %d not, %d not sent, of %d, in %v", err, r.Done, r.Account.Unanswered, r.Account.NotSent, r.Planned, r.Elapsed)
-		}
-	})
+	u, _ := hanging(t)
+	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 5, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	began := func(func() *Result) { time.AfterFunc(500*time.Millisecond, cancel) }
+	r, err := Run(ctx, Plan{Pacer: Constant{100, time.Hour}, Lines: pool.Lines, Began: began})
+	if err != nil || r.Done != 0 || r.Account.Unanswered != 5 || r.Account.NotSent < 10 || r.Account.Unanswered+r.Account.NotSent != r.Planned || r.Elapsed > time.Minute {
+		t.Errorf("%v, %d answered, %d not, %d not sent, of %d, in %v", err, r.Done, r.Account.Unanswered, r.Account.NotSent, r.Planned, r.Elapsed)
+	}
 }

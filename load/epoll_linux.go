@@ -22,11 +22,10 @@ type epoll struct {
 	events     []event
 }
 
-// newPoller returns an epoll, or what works everywhere.
-func newPoller(portable bool) (_ poller, err error) {
-	if portable {
-		return newPipes(), nil
-	}
+// hasLoops says whether loops have a poller here.
+const hasLoops = true
+
+func newPoller() (_ poller, err error) {
 	p := &epoll{fd: -1, wakeFD: -1, raw: make([]unix.EpollEvent, pollMost)}
 	defer func() {
 		if err != nil {

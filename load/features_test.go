@@ -44,14 +44,12 @@ func TestConnectToAndExpect(t *testing.T) {
 	for _, proto := range []string{"http1", "http2"} {
 		for _, cookies := range []bool{false, true} {
 			for _, expect := range []int{304, 200} {
-				engines(t, func(t *testing.T, portable bool) {
-					r := sent(t, portable, parsed(t, "http://example.invalid/"), 5, 1, func(target *Target) {
-						target.Proto, target.Cookies, target.ConnectTo, target.Expect = proto, cookies, path, func(status int) bool { return status == expect }
-					})
-					if r.Statuses[304] != 5 || (r.Failed() == 0) != (expect == 304) {
-						t.Errorf("%s, %d expected: %v, %v", proto, expect, r.Statuses, r.Errors)
-					}
+				r := sent(t, parsed(t, "http://example.invalid/"), 5, 1, func(target *Target) {
+					target.Proto, target.Cookies, target.ConnectTo, target.Expect = proto, cookies, path, func(status int) bool { return status == expect }
 				})
+				if r.Statuses[304] != 5 || (r.Failed() == 0) != (expect == 304) {
+					t.Errorf("%s, %d expected: %v, %v", proto, expect, r.Statuses, r.Errors)
+				}
 			}
 		}
 	}
@@ -126,7 +124,7 @@ func TestGRPCGzip(t *testing.T) {
 	go func() { _ = server.Serve(l) }()
 	defer server.Stop()
 	for _, encoding := range []string{"gzip", "identity"} {
-		r := sent(t, false, parsed(t, "http://"+l.Addr().String()), 5, 1, func(target *Target) {
+		r := sent(t, parsed(t, "http://"+l.Addr().String()), 5, 1, func(target *Target) {
 			target.Proto, target.RPC, target.Timeout = "grpc", "grpc.testing.TestService/UnaryCall", 30*time.Second
 			target.Request.Body, target.Request.Header = []byte(`{"responseSize":5000}`), http.Header{"Grpc-Encoding": {encoding}}
 		})

@@ -67,7 +67,7 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 			hpack.HeaderField{Name: "te", Value: "trailers"})
 		requests = append(requests, http2Request{append(fields, r.fields()...), append(body, data...), r.group})
 	}
-	if method.IsStreamingClient() || method.IsStreamingServer() {
+	if method.IsStreamingClient() || method.IsStreamingServer() || t.plain {
 		return openStreams(t, p, method, streams)
 	}
 	return p.addHTTP2(t, requests, replied)

@@ -114,6 +114,10 @@ func (l *streamLine) stream(ctx context.Context, w *Work, r *streamRequest) erro
 	if err != nil {
 		return err
 	}
+	told := w.message
+	if !l.desc.ClientStreams && !l.desc.ServerStreams {
+		told = func(bool, time.Duration) {} // the call is its message
+	}
 	var answer []byte
 	messages, both := 1, l.desc.ClientStreams && l.desc.ServerStreams
 	if l.desc.ClientStreams {
@@ -127,7 +131,7 @@ func (l *streamLine) stream(ctx context.Context, w *Work, r *streamRequest) erro
 		} else if err != nil {
 			return err
 		}
-		w.message(true, 0)
+		told(true, 0)
 		if both {
 			if err := stream.RecvMsg(&answer); errors.Is(err, io.EOF) {
 				return errors.New("the stream ended before all messages were answered")
@@ -135,7 +139,7 @@ func (l *streamLine) stream(ctx context.Context, w *Work, r *streamRequest) erro
 				return err
 			}
 			last = time.Now()
-			w.message(false, last.Sub(sent))
+			told(false, last.Sub(sent))
 		}
 	}
 	if err := stream.CloseSend(); err != nil {
@@ -150,12 +154,12 @@ func (l *streamLine) stream(ctx context.Context, w *Work, r *streamRequest) erro
 		now := time.Now()
 		switch {
 		case !l.desc.ServerStreams:
-			w.message(false, 0)
+			told(false, 0)
 			return nil // RecvMsg has already waited for the status
 		case both:
-			w.message(false, 0) // it answers no message, so it has no latency
+			told(false, 0) // it answers no message, so it has no latency
 		default:
-			w.message(false, now.Sub(last))
+			told(false, now.Sub(last))
 		}
 		last = now
 	}

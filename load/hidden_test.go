@@ -56,19 +56,17 @@ const okHTTP1 = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 // the idempotent ones among them are not sent again in secret.
 func TestLostRequestsAreFailures(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		u, requests := rawHTTP1(t, func(n int64) (string, bool) {
-			if n%2 == 1 {
-				return "", true
-			}
-			return okHTTP1, false
-		})
-		r := sent(t, portable, u, 50, 1, func(target *Target) { target.Proto = "http1" })
-		if requests.Load() != 50 {
-			t.Errorf("%d requests came for 50", requests.Load())
+	u, requests := rawHTTP1(t, func(n int64) (string, bool) {
+		if n%2 == 1 {
+			return "", true
 		}
-		wantOnly(t, r, 25, errGone.Error())
+		return okHTTP1, false
 	})
+	r := sent(t, u, 50, 1, func(target *Target) { target.Proto = "http1" })
+	if requests.Load() != 50 {
+		t.Errorf("%d requests came for 50", requests.Load())
+	}
+	wantOnly(t, r, 25, errGone.Error())
 }
 
 // An answer in HTTP/1.1 whose length is in doubt is not a success: RFC 9112 section 6.3.
@@ -84,15 +82,13 @@ func TestConflictingLengths(t *testing.T) {
 		"Transfer-Encoding: gzip\r\n":                  0, // until the end of the connection
 		"Transfer-Encoding: gzip\r\nContent-Length: 1": 0,
 	} {
-		engines(t, func(t *testing.T, portable bool) {
-			u, _ := rawHTTP1(t, func(int64) (string, bool) {
-				return "HTTP/1.1 200 OK\r\n" + strings.TrimSuffix(fields, "\r\n") + "\r\n\r\nok" + map[bool]string{true: "\r\n"}[strings.Contains(fields, "chunked")], strings.Contains(fields, "gzip")
-			})
-			r := sent(t, portable, u, 3, 1, func(target *Target) { target.Proto = "http1" })
-			if r.Failed() != want {
-				t.Errorf("%q: %d failed of 3, want %d: %v", fields, r.Failed(), want, r.Errors)
-			}
+		u, _ := rawHTTP1(t, func(int64) (string, bool) {
+			return "HTTP/1.1 200 OK\r\n" + strings.TrimSuffix(fields, "\r\n") + "\r\n\r\nok" + map[bool]string{true: "\r\n"}[strings.Contains(fields, "chunked")], strings.Contains(fields, "gzip")
 		})
+		r := sent(t, u, 3, 1, func(target *Target) { target.Proto = "http1" })
+		if r.Failed() != want {
+			t.Errorf("%q: %d failed of 3, want %d: %v", fields, r.Failed(), want, r.Errors)
+		}
 	}
 }
 
@@ -108,36 +104,32 @@ func TestLengthOfHTTP2(t *testing.T) {
 		{"GET", "okay", []string{"4"}, 0}, {"GET", "ok", []string{"4"}, 20}, {"GET", "okay", []string{"2"}, 20},
 		{"GET", "", []string{"4"}, 20}, {"POST", "ok", []string{"2", "3"}, 20}, {"POST", "ok", []string{"x"}, 20},
 	} {
-		engines(t, func(t *testing.T, portable bool) {
-			u := scripted(t, func(s *script, _ int) {
-				_ = s.WriteSettings()
-				for id, _ := s.request(); id != 0; id, _ = s.request() {
-					fields := []string{":status", "200"}
-					for _, length := range c.lengths {
-						fields = append(fields, "content-length", length)
-					}
-					_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: s.header(fields...), EndHeaders: true, EndStream: c.body == ""})
-					if c.body != "" {
-						_ = s.WriteData(id, true, []byte(c.body))
-					}
+		u := scripted(t, func(s *script, _ int) {
+			_ = s.WriteSettings()
+			for id, _ := s.request(); id != 0; id, _ = s.request() {
+				fields := []string{":status", "200"}
+				for _, length := range c.lengths {
+					fields = append(fields, "content-length", length)
 				}
-			})
-			r := sent(t, portable, u, 20, 2, func(target *Target) { target.Request.Method = c.method })
-			if r.Failed() != c.failed || r.Statuses[200] != 20-c.failed {
-				t.Errorf("%+v: %d failed, statuses %v, %v", c, r.Failed(), r.Statuses, r.Errors)
+				_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: s.header(fields...), EndHeaders: true, EndStream: c.body == ""})
+				if c.body != "" {
+					_ = s.WriteData(id, true, []byte(c.body))
+				}
 			}
 		})
+		r := sent(t, u, 20, 2, func(target *Target) { target.Request.Method = c.method })
+		if r.Failed() != c.failed || r.Statuses[200] != 20-c.failed {
+			t.Errorf("%+v: %d failed, statuses %v, %v", c, r.Failed(), r.Statuses, r.Errors)
+		}
 	}
 }
 
 // An HTTP/1.1 client finds out that a port speaks HTTP/2, and says so.
 func TestPortSpeaksHTTP2(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		u, _ := rawHTTP1(t, func(int64) (string, bool) { return "\x00\x00\x00\x04\x00\x00\x00\x00\x00", true })
-		r := sent(t, portable, u, 3, 1, func(target *Target) { target.Proto = "http1" })
-		wantOnly(t, r, 3, "HTTP/2")
-	})
+	u, _ := rawHTTP1(t, func(int64) (string, bool) { return "\x00\x00\x00\x04\x00\x00\x00\x00\x00", true })
+	r := sent(t, u, 3, 1, func(target *Target) { target.Proto = "http1" })
+	wantOnly(t, r, 3, "HTTP/2")
 }
 
 // A request is a success or a failure, never both: an answer that comes when patience has ended is
@@ -146,12 +138,13 @@ func TestNeverBoth(t *testing.T) {
 	t.Parallel()
 	r, err := Run(t.Context(), Plan{Pacer: Constant{100, 100 * time.Millisecond}, Patience: time.Millisecond, Lines: []Line{lineFunc(func(ctx context.Context, w *Work) {
 		for {
-			due, ok := w.Take(time.Time{})
+			taken, ok := w.take(time.Time{})
 			if !ok {
 				return
 			}
 			<-ctx.Done()
-			w.Done(due, time.Now(), 200, nil)
+			now := time.Now()
+			w.done(-1, taken, now, now, 200, nil)
 		}
 	})}})
 	if err != nil || r.Failed() != 1 || r.Account.NotSent != 9 || r.Statuses[200] != 0 {

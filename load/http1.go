@@ -52,6 +52,9 @@ func newHTTP1Request(r *Request) http1Request {
 }
 
 func openHTTP1(_ context.Context, t *Target, p *Pool) error {
+	if t.plain {
+		return p.addExchanges(t, 1, nil)
+	}
 	var all []http1Request
 	for i := range t.Requests {
 		all = append(all, newHTTP1Request(&t.Requests[i]))
@@ -163,8 +166,6 @@ func (c *http1Lane) settle(now time.Time, err error) {
 	case c.kept && unwritten && gone(err) && c.loop.ctx.Err() == nil:
 		c.kept = false
 		c.start(now)
-	case unwritten && gone(err):
-		c.finish(now, 0, errGone)
 	default:
 		c.finish(now, 0, err)
 	}

@@ -241,9 +241,7 @@ func (a *http1Answer) end(err error) (whole bool, _ error) {
 	switch {
 	case err == io.EOF && a.begun && a.part == bodyUntilEnd: // and not errCut
 		return true, nil
-	case gone(err) && !a.begun:
-		return false, errGone
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF) && a.begun:
 		return false, io.ErrUnexpectedEOF
 	}
 	return false, err

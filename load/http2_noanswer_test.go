@@ -23,29 +23,27 @@ func silent(s *script, _ int) {
 // was sent, what found no room on a line.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		for _, proto := range []string{"http1", "http2"} {
-			for _, n := range []int64{2, 100, 1 << 16} {
-				u := scripted(t, silent)
-				if proto == "http1" {
-					l, err := net.Listen("tcp", "127.0.0.1:0")
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer l.Close()
-					u = &url.URL{Scheme: "http", Host: l.Addr().String()}
-				}
-				pool, err := Open(t.Context(), &Target{portable: portable, Proto: proto, Conns: 2, Streams: 10, Request: Request{URL: u}})
+	for _, proto := range []string{"http1", "http2"} {
+		for _, n := range []int64{2, 100, 1 << 16} {
+			u := scripted(t, silent)
+			if proto == "http1" {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
 					t.Fatal(err)
 				}
-				unanswered(t, n, pool.Lines...)
-				if err := pool.Close(); err != nil {
-					t.Error(err)
-				}
+				defer l.Close()
+				u = &url.URL{Scheme: "http", Host: l.Addr().String()}
+			}
+			pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 2, Streams: 10, Request: Request{URL: u}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			unanswered(t, n, pool.Lines...)
+			if err := pool.Close(); err != nil {
+				t.Error(err)
 			}
 		}
-	})
+	}
 }
 
 // unanswered runs n requests that will not be answered, and checks that those that were sent have
@@ -70,12 +68,12 @@ func unanswered(t *testing.T, n int64, lines ...Line) {
 
 // getting is a line of HTTP/2 that gets a URL over connections that dial makes, ten requests at a
 // time.
-func getting(t *testing.T, portable bool, u *url.URL, dial func(ctx context.Context) (net.Conn, error)) Line {
+func getting(t *testing.T, u *url.URL, dial func(ctx context.Context) (net.Conn, error)) Line {
 	t.Helper()
 	p, requests := new(Pool), &http2Requests{
 		all: []http2Request{{fields: fields(http.MethodGet, u.Scheme, u.Host, u.Path)}}, pick: func() int { return 0 }, room: 10, verdict: new(Target).succeeded,
 	}
-	if err := openLoops(&Target{Conns: 1, portable: portable}, p, dial, func(l *loop) lane { return newHTTP2Lane(l, requests) }); err != nil {
+	if err := openLoops(&Target{Conns: 1}, p, dial, func(l *loop) lane { return newHTTP2Lane(l, requests) }); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
@@ -120,27 +118,6 @@ func dialTCP(ctx context.Context, u *url.URL) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", u.Host)
 }
 
-// lateEnd is a connection whose end is noticed late.
-type lateEnd struct{ net.Conn }
-
-func (c lateEnd) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if err != nil {
-		time.Sleep(100 * time.Millisecond)
-	}
-	return n, err
-}
-
-// Requests under way when patience ends have failed, and are waited for until that is known.
-func TestNoAnswerIsKnownLate(t *testing.T) {
-	t.Parallel()
-	u := scripted(t, silent)
-	unanswered(t, 3, getting(t, true, u, func(ctx context.Context) (net.Conn, error) {
-		conn, err := dialTCP(ctx, u)
-		return lateEnd{conn}, err
-	}))
-}
-
 // A connection that the server leaves finishes its requests, even if no other can be made for the
 // rest.
 func TestGoAwayWithoutAnother(t *testing.T) {
@@ -157,7 +134,7 @@ func TestGoAwayWithoutAnother(t *testing.T) {
 		_, _ = io.Copy(io.Discard, s.Conn)
 	})
 	var n int
-	l := getting(t, false, u, func(ctx context.Context) (net.Conn, error) {
+	l := getting(t, u, func(ctx context.Context) (net.Conn, error) {
 		if n++; n > 1 {
 			if n == 4 { // all others have failed
 				close(refused)

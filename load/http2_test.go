@@ -92,9 +92,9 @@ func (s *script) answer(id uint32, fields ...string) {
 }
 
 // sent is the result of n requests over one connection with so many streams.
-func sent(t *testing.T, portable bool, u *url.URL, n, streams int, change func(*Target)) *Result {
+func sent(t *testing.T, u *url.URL, n, streams int, change func(*Target)) *Result {
 	t.Helper()
-	target := &Target{portable: portable, Proto: "http2", Conns: 1, Streams: streams, Request: Request{Method: http.MethodGet, URL: u}}
+	target := &Target{Proto: "http2", Conns: 1, Streams: streams, Request: Request{Method: http.MethodGet, URL: u}}
 	if change != nil {
 		change(target)
 	}
@@ -131,237 +131,219 @@ func wantOnly(t *testing.T, r *Result, n int64, reason string) {
 // connection.
 func TestGoAway(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		var connections atomic.Int64
-		u := scripted(t, func(s *script, n int) {
-			connections.Add(1)
-			_ = s.WriteSettings()
-			if n > 0 {
-				for id, _ := s.request(); id != 0; id, _ = s.request() {
-					s.answer(id, ":status", "200")
-				}
-				return
+	var connections atomic.Int64
+	u := scripted(t, func(s *script, n int) {
+		connections.Add(1)
+		_ = s.WriteSettings()
+		if n > 0 {
+			for id, _ := s.request(); id != 0; id, _ = s.request() {
+				s.answer(id, ":status", "200")
 			}
-			first, _ := s.request()
-			for range 2 { // seen and never answered
-				s.request()
-			}
-			_ = s.WriteGoAway(first, h2.ErrCodeNo, nil)
-			s.answer(first, ":status", "200")
-			_, _ = io.Copy(io.Discard, s.Conn)
-		})
-		wantOnly(t, sent(t, portable, u, 10, 3, nil), 0, "")
-		if connections.Load() != 2 {
-			t.Errorf("%d connections, want 2", connections.Load())
+			return
 		}
+		first, _ := s.request()
+		for range 2 { // seen and never answered
+			s.request()
+		}
+		_ = s.WriteGoAway(first, h2.ErrCodeNo, nil)
+		s.answer(first, ":status", "200")
+		_, _ = io.Copy(io.Discard, s.Conn)
 	})
+	wantOnly(t, sent(t, u, 10, 3, nil), 0, "")
+	if connections.Load() != 2 {
+		t.Errorf("%d connections, want 2", connections.Load())
+	}
 }
 
 func TestHTTP2Failures(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		for name, test := range map[string]struct {
-			play func(s *script, id uint32)
-			want string
-		}{
-			"reset":     {func(s *script, id uint32) { _ = s.WriteRSTStream(id, h2.ErrCodeRefusedStream) }, "reset the stream: REFUSED_STREAM"},
-			"status":    {func(s *script, id uint32) { s.answer(id, ":status", "503") }, "status 503"},
-			"no status": {func(s *script, id uint32) { s.answer(id, "server", "x") }, "no status"},
-			"go away":   {func(s *script, _ uint32) { _ = s.WriteGoAway(0, h2.ErrCodeEnhanceYourCalm, []byte("slow down")) }, `gave the connection up: ENHANCE_YOUR_CALM "slow down"`},
-			"end":       {func(s *script, _ uint32) { s.Close() }, "the server closed the connection"},
-			"unasked":   {func(s *script, _ uint32) { s.answer(999, ":status", "200") }, "stream 999"},
-			"push":      {func(s *script, id uint32) { _ = s.WritePushPromise(h2.PushPromiseParam{StreamID: id, PromiseID: 2}) }, "pushes"},
-			"window": {func(s *script, id uint32) {
-				_ = s.WriteWindowUpdate(id, 1<<31-1)
-			}, "WINDOW_UPDATE of a wrong size"},
-			"long frame": {func(s *script, id uint32) { _ = s.WriteRawFrame(h2.FrameData, 0, id, make([]byte, 20<<10)) }, "longer than allowed"},
-			"header in a header": {func(s *script, id uint32) {
-				_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: s.header(":status", "200")})
-				_ = s.WritePing(false, [8]byte{})
-			}, "within a header"},
-			"bad header": {func(s *script, id uint32) {
-				_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: []byte{0xff, 0xff}, EndHeaders: true})
-			}, "decoding error"},
-		} {
-			t.Run(name, func(t *testing.T) {
-				u := scripted(t, func(s *script, _ int) {
-					_ = s.WriteSettings()
-					for id, _ := s.request(); id != 0; id, _ = s.request() {
-						test.play(s, id)
-					}
-				})
-				wantOnly(t, sent(t, portable, u, 2, 1, nil), 2, test.want)
+	for name, test := range map[string]struct {
+		play func(s *script, id uint32)
+		want string
+	}{
+		"reset":     {func(s *script, id uint32) { _ = s.WriteRSTStream(id, h2.ErrCodeRefusedStream) }, "reset the stream: REFUSED_STREAM"},
+		"status":    {func(s *script, id uint32) { s.answer(id, ":status", "503") }, "status 503"},
+		"no status": {func(s *script, id uint32) { s.answer(id, "server", "x") }, "no status"},
+		"go away":   {func(s *script, _ uint32) { _ = s.WriteGoAway(0, h2.ErrCodeEnhanceYourCalm, []byte("slow down")) }, `gave the connection up: ENHANCE_YOUR_CALM "slow down"`},
+		"end":       {func(s *script, _ uint32) { s.Close() }, "the server closed the connection"},
+		"unasked":   {func(s *script, _ uint32) { s.answer(999, ":status", "200") }, "stream 999"},
+		"push":      {func(s *script, id uint32) { _ = s.WritePushPromise(h2.PushPromiseParam{StreamID: id, PromiseID: 2}) }, "pushes"},
+		"window": {func(s *script, id uint32) {
+			_ = s.WriteWindowUpdate(id, 1<<31-1)
+		}, "WINDOW_UPDATE of a wrong size"},
+		"long frame": {func(s *script, id uint32) { _ = s.WriteRawFrame(h2.FrameData, 0, id, make([]byte, 20<<10)) }, "longer than allowed"},
+		"header in a header": {func(s *script, id uint32) {
+			_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: s.header(":status", "200")})
+			_ = s.WritePing(false, [8]byte{})
+		}, "within a header"},
+		"bad header": {func(s *script, id uint32) {
+			_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: []byte{0xff, 0xff}, EndHeaders: true})
+		}, "decoding error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := scripted(t, func(s *script, _ int) {
+				_ = s.WriteSettings()
+				for id, _ := s.request(); id != 0; id, _ = s.request() {
+					test.play(s, id)
+				}
 			})
-		}
-	})
+			wantOnly(t, sent(t, u, 2, 1, nil), 2, test.want)
+		})
+	}
 }
 
 // Answers in the forms that HTTP/2 allows: early hints, CONTINUATION, padding, trailers, and tables
 // of another size, in which the same octets mean another field later.
 func TestHTTP2Answers(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		u := scripted(t, func(s *script, _ int) {
-			_ = s.WriteSettings(h2.Setting{ID: h2.SettingHeaderTableSize, Val: 0}, h2.Setting{ID: h2.SettingMaxConcurrentStreams, Val: 1})
-			_ = s.WritePing(false, [8]byte{1})
-			for n := 0; ; n++ {
-				id, _ := s.request()
-				if id == 0 {
-					return
-				}
-				_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: s.header(":status", "103"), EndHeaders: true})
-				block := s.header(":status", "200", "x-counter", fmt.Sprint(n/3))
-				_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: block[:1], PadLength: 9})
-				_ = s.WriteContinuation(id, true, block[1:])
-				_ = s.WriteDataPadded(id, false, []byte("hello"), make([]byte, 7))
-				_ = s.WriteRawFrame(0x77, 0xff, id, []byte("an extension"))
-				s.answer(id, "x-checksum", "7")
+	u := scripted(t, func(s *script, _ int) {
+		_ = s.WriteSettings(h2.Setting{ID: h2.SettingHeaderTableSize, Val: 0}, h2.Setting{ID: h2.SettingMaxConcurrentStreams, Val: 1})
+		_ = s.WritePing(false, [8]byte{1})
+		for n := 0; ; n++ {
+			id, _ := s.request()
+			if id == 0 {
+				return
 			}
-		})
-		wantOnly(t, sent(t, portable, u, 20, 8, nil), 0, "")
+			_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: s.header(":status", "103"), EndHeaders: true})
+			block := s.header(":status", "200", "x-counter", fmt.Sprint(n/3))
+			_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: block[:1], PadLength: 9})
+			_ = s.WriteContinuation(id, true, block[1:])
+			_ = s.WriteDataPadded(id, false, []byte("hello"), make([]byte, 7))
+			_ = s.WriteRawFrame(0x77, 0xff, id, []byte("an extension"))
+			s.answer(id, "x-checksum", "7")
+		}
 	})
+	wantOnly(t, sent(t, u, 20, 8, nil), 0, "")
 }
 
 // A body is sent as the windows of its stream and its connection allow, some octets at a time.
 func TestHTTP2Windows(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		body := bytes.Repeat([]byte("0123456789"), 7000) // more than a connection's first window
-		var got atomic.Int64
-		u := scripted(t, func(s *script, _ int) {
-			s.SetMaxReadFrameSize(1 << 20)
-			_ = s.WriteSettings(h2.Setting{ID: h2.SettingInitialWindowSize, Val: 10})
-			whole := map[uint32][]byte{}
-			for {
-				f, err := s.ReadFrame()
-				if err != nil {
-					return
-				}
-				d, ok := f.(*h2.DataFrame)
-				if !ok {
-					continue
-				}
-				id := d.StreamID
-				if whole[id] = append(whole[id], d.Data()...); d.StreamEnded() {
-					if !bytes.Equal(whole[id], body) {
-						t.Errorf("the body came as %d octets", len(whole[id]))
-					}
-					got.Add(1)
-					s.answer(id, ":status", "200")
-					continue
-				}
-				if n := len(d.Data()); n > 0 {
-					_ = s.WriteWindowUpdate(id, uint32(max(n, 9000)))
-					_ = s.WriteWindowUpdate(0, uint32(n))
-				}
+	body := bytes.Repeat([]byte("0123456789"), 7000) // more than a connection's first window
+	var got atomic.Int64
+	u := scripted(t, func(s *script, _ int) {
+		s.SetMaxReadFrameSize(1 << 20)
+		_ = s.WriteSettings(h2.Setting{ID: h2.SettingInitialWindowSize, Val: 10})
+		whole := map[uint32][]byte{}
+		for {
+			f, err := s.ReadFrame()
+			if err != nil {
+				return
 			}
-		})
-		wantOnly(t, sent(t, portable, u, 4, 2, func(t *Target) { t.Request.Method, t.Request.Body = http.MethodPost, body }), 0, "")
-		if got.Load() != 4 {
-			t.Errorf("%d bodies came", got.Load())
+			d, ok := f.(*h2.DataFrame)
+			if !ok {
+				continue
+			}
+			id := d.StreamID
+			if whole[id] = append(whole[id], d.Data()...); d.StreamEnded() {
+				if !bytes.Equal(whole[id], body) {
+					t.Errorf("the body came as %d octets", len(whole[id]))
+				}
+				got.Add(1)
+				s.answer(id, ":status", "200")
+				continue
+			}
+			if n := len(d.Data()); n > 0 {
+				_ = s.WriteWindowUpdate(id, uint32(max(n, 9000)))
+				_ = s.WriteWindowUpdate(0, uint32(n))
+			}
 		}
 	})
+	wantOnly(t, sent(t, u, 4, 2, func(t *Target) { t.Request.Method, t.Request.Body = http.MethodPost, body }), 0, "")
+	if got.Load() != 4 {
+		t.Errorf("%d bodies came", got.Load())
+	}
 }
 
 // Large bodies both ways, against net/http.
 func TestHTTP2Large(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if n, err := io.Copy(w, r.Body); err != nil || n != 3<<20 || r.ProtoMajor != 2 {
-				t.Errorf("%s: %d bytes, %v", r.Proto, n, err)
-			}
-		}))
-		server.Config.Protocols = new(http.Protocols)
-		server.Config.Protocols.SetUnencryptedHTTP2(true)
-		server.Start()
-		defer server.Close()
-		u, err := url.Parse(server.URL)
-		if err != nil {
-			t.Fatal(err)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n, err := io.Copy(w, r.Body); err != nil || n != 3<<20 || r.ProtoMajor != 2 {
+			t.Errorf("%s: %d bytes, %v", r.Proto, n, err)
 		}
-		r := sent(t, portable, u, 20, 4, func(t *Target) { t.Request.Method, t.Request.Body = http.MethodPost, make([]byte, 3<<20) })
-		wantOnly(t, r, 0, "")
-	})
+	}))
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sent(t, u, 20, 4, func(t *Target) { t.Request.Method, t.Request.Body = http.MethodPost, make([]byte, 3<<20) })
+	wantOnly(t, r, 0, "")
 }
 
 // A server that speaks HTTP/1.1 is recognised by its answer.
 func TestHTTP2AgainstHTTP1(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		server := httptest.NewServer(http.NotFoundHandler())
-		defer server.Close()
-		u, err := url.Parse(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantOnly(t, sent(t, portable, u, 2, 1, nil), 2, "does not speak HTTP/2")
-	})
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOnly(t, sent(t, u, 2, 1, nil), 2, "does not speak HTTP/2")
 }
 
 // A server that hangs up at once is asked again and again, and the failures are counted.
 func TestHTTP2HangsUp(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		var n atomic.Int64
-		u := scripted(t, func(s *script, _ int) {
-			if n.Add(1)%10 == 0 {
-				_ = s.WriteSettings()
-				for id, _ := s.request(); id != 0; id, _ = s.request() {
-					s.answer(id, ":status", "204")
-				}
+	var n atomic.Int64
+	u := scripted(t, func(s *script, _ int) {
+		if n.Add(1)%10 == 0 {
+			_ = s.WriteSettings()
+			for id, _ := s.request(); id != 0; id, _ = s.request() {
+				s.answer(id, ":status", "204")
 			}
-		})
-		r := sent(t, portable, u, 300, 3, nil)
-		if r.Failed() == r.Done {
-			t.Errorf("%d of %d failed: %v", r.Failed(), r.Done, r.Errors)
-		}
-		if n.Load() > 2*r.Done {
-			t.Errorf("%d connections were made for %d requests", n.Load(), r.Done)
 		}
 	})
+	r := sent(t, u, 300, 3, nil)
+	if r.Failed() == r.Done {
+		t.Errorf("%d of %d failed: %v", r.Failed(), r.Done, r.Errors)
+	}
+	if n.Load() > 2*r.Done {
+		t.Errorf("%d connections were made for %d requests", n.Load(), r.Done)
+	}
 }
 
 // Stream numbers run out. The requests then go over another connection.
 func TestHTTP2StreamsRunOut(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		var connections atomic.Int64
-		u := scripted(t, func(s *script, _ int) {
-			connections.Add(1)
-			_ = s.WriteSettings()
-			for id, _ := s.request(); id != 0; id, _ = s.request() {
-				s.answer(id, ":status", "200")
-			}
-		})
-		pool, err := Open(t.Context(), &Target{portable: portable, Proto: "http2", Conns: 1, Streams: 2, Request: Request{URL: u}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer pool.Close()
-		if err := once(pool); err != nil {
-			t.Fatal(err)
-		}
-		l := http2Line(pool.Lines[0])
-		l.conn.next = lastStream - 3
-		r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 20 * time.Millisecond}, Lines: pool.Lines})
-		if err != nil || r.Done != 20 || r.Failed() != 0 {
-			t.Errorf("%v, %d requests, failures %v", err, r.Done, r.Errors)
-		}
-		if connections.Load() != 2 {
-			t.Errorf("%d connections, want 2", connections.Load())
+	var connections atomic.Int64
+	u := scripted(t, func(s *script, _ int) {
+		connections.Add(1)
+		_ = s.WriteSettings()
+		for id, _ := s.request(); id != 0; id, _ = s.request() {
+			s.answer(id, ":status", "200")
 		}
 	})
+	pool, err := Open(t.Context(), &Target{Proto: "http2", Conns: 1, Streams: 2, Request: Request{URL: u}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	if err := once(pool); err != nil {
+		t.Fatal(err)
+	}
+	l := http2Line(pool.Lines[0])
+	l.conn.next = lastStream - 3
+	r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 20 * time.Millisecond}, Lines: pool.Lines})
+	if err != nil || r.Done != 20 || r.Failed() != 0 {
+		t.Errorf("%v, %d requests, failures %v", err, r.Done, r.Errors)
+	}
+	if connections.Load() != 2 {
+		t.Errorf("%d connections, want 2", connections.Load())
+	}
 }
 
 func TestRefusedConnection(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		for _, proto := range []string{"http1", "http2"} {
-			r := sent(t, portable, &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, 3, 1, func(t *Target) { t.Proto = proto })
-			wantOnly(t, r, 3, "connection refused")
-		}
-	})
+	for _, proto := range []string{"http1", "http2"} {
+		r := sent(t, &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, 3, 1, func(t *Target) { t.Proto = proto })
+		wantOnly(t, r, 3, "connection refused")
+	}
 }
 
 // The number of streams under way is a guess until the server's SETTINGS come, and unlimited then
@@ -401,48 +383,46 @@ func TestHTTP2StreamLimit(t *testing.T) {
 
 func TestGRPCAnswers(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		message := []byte{0, 0, 0, 0, 2, 8, 1}
-		for name, test := range map[string]struct {
-			head, trailer []string
-			body          []byte
-			want          string
-		}{
-			"good":          {[]string{":status", "200", "content-type", "application/grpc"}, []string{"grpc-status", "0"}, message, ""},
-			"failed":        {[]string{":status", "200", "content-type", "application/grpc", "grpc-status", "5", "grpc-message", "no%20such"}, nil, nil, "NotFound: no such"},
-			"late failure":  {[]string{":status", "200", "content-type", "application/grpc+proto"}, []string{"grpc-status", "14"}, message, "Unavailable"},
-			"no status":     {[]string{":status", "200", "content-type", "application/grpc"}, []string{"x", "y"}, message, "no grpc-status"},
-			"a web page":    {[]string{":status", "200", "content-type", "text/html"}, []string{"grpc-status", "0"}, message, "not gRPC"},
-			"HTTP's status": {[]string{":status", "502"}, nil, nil, "status 502"},
-			"cut short":     {[]string{":status", "200", "content-type", "application/grpc"}, []string{"grpc-status", "0"}, message[:6], "not exactly one"},
-			"nothing":       {[]string{":status", "200", "content-type", "application/grpc"}, []string{"grpc-status", "0"}, nil, "not exactly one"},
-		} {
-			t.Run(name, func(t *testing.T) {
-				u := scripted(t, func(s *script, _ int) {
-					_ = s.WriteSettings()
-					for id, _ := s.request(); id != 0; id, _ = s.request() {
-						if test.trailer == nil {
-							s.answer(id, test.head...)
-							continue
-						}
-						_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: s.header(test.head...), EndHeaders: true})
-						for _, b := range test.body { // in pieces
-							_ = s.WriteData(id, false, []byte{b})
-						}
-						s.answer(id, test.trailer...)
+	message := []byte{0, 0, 0, 0, 2, 8, 1}
+	for name, test := range map[string]struct {
+		head, trailer []string
+		body          []byte
+		want          string
+	}{
+		"good":          {[]string{":status", "200", "content-type", "application/grpc"}, []string{"grpc-status", "0"}, message, ""},
+		"failed":        {[]string{":status", "200", "content-type", "application/grpc", "grpc-status", "5", "grpc-message", "no%20such"}, nil, nil, "NotFound: no such"},
+		"late failure":  {[]string{":status", "200", "content-type", "application/grpc+proto"}, []string{"grpc-status", "14"}, message, "Unavailable"},
+		"no status":     {[]string{":status", "200", "content-type", "application/grpc"}, []string{"x", "y"}, message, "no grpc-status"},
+		"a web page":    {[]string{":status", "200", "content-type", "text/html"}, []string{"grpc-status", "0"}, message, "not gRPC"},
+		"HTTP's status": {[]string{":status", "502"}, nil, nil, "status 502"},
+		"cut short":     {[]string{":status", "200", "content-type", "application/grpc"}, []string{"grpc-status", "0"}, message[:6], "not exactly one"},
+		"nothing":       {[]string{":status", "200", "content-type", "application/grpc"}, []string{"grpc-status", "0"}, nil, "not exactly one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := scripted(t, func(s *script, _ int) {
+				_ = s.WriteSettings()
+				for id, _ := s.request(); id != 0; id, _ = s.request() {
+					if test.trailer == nil {
+						s.answer(id, test.head...)
+						continue
 					}
-				})
-				r := sent(t, portable, u, 2, 1, func(target *Target) {
-					target.Proto, target.RPC, target.ProtoFile = "grpc", "postage.send.Greeter/Hello", "../internal/service/greeter/hello/hello.proto"
-				})
-				n := int64(2)
-				if test.want == "" {
-					n = 0
+					_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: s.header(test.head...), EndHeaders: true})
+					for _, b := range test.body { // in pieces
+						_ = s.WriteData(id, false, []byte{b})
+					}
+					s.answer(id, test.trailer...)
 				}
-				wantOnly(t, r, n, test.want)
 			})
-		}
-	})
+			r := sent(t, u, 2, 1, func(target *Target) {
+				target.Proto, target.RPC, target.ProtoFile = "grpc", "postage.send.Greeter/Hello", "../internal/service/greeter/hello/hello.proto"
+			})
+			n := int64(2)
+			if test.want == "" {
+				n = 0
+			}
+			wantOnly(t, r, n, test.want)
+		})
+	}
 }
 
 func TestHeadersThatDoNotFit(t *testing.T) {

@@ -324,9 +324,6 @@ func (c *http2Conn) expire(now time.Time) (next time.Duration) {
 func (c *http2Conn) end(now time.Time) {
 	c.leave()
 	why := c.failed
-	if gone(why) {
-		why = errGone
-	}
 	if c.next == 1 && why != nil && now.Sub(c.made) < time.Second {
 		c.lane.failedEarly = why
 	}

@@ -81,6 +81,10 @@ func (r *Result) Summary() *Summary {
 	}
 	known := func(q float64) bool { return out.Valid && r.OnTime(q) }
 	out.LatencyNS = r.Latency.quantiles(1, known)
+	out.LatencyNS["mean"] = nil
+	if mean, ok := r.mean(); ok && out.Valid {
+		out.LatencyNS["mean"] = new(float64(mean))
+	}
 	out.LeastNS = r.Least.quantiles(1, func(float64) bool { return r.Done > 0 })
 	out.MostNS = r.Latency.quantiles(1, func(q float64) bool {
 		_, _, bounded := r.Between(q)

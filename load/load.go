@@ -21,7 +21,8 @@ type Sender interface {
 	Send(ctx context.Context) (status int, err error)
 }
 
-// A Line carries requests to the server, as many at a time as it has room for.
+// A Line carries requests to the server, as many at a time as it has room for. Open makes lines, and
+// OneAtATime makes one of a Sender.
 type Line interface {
 	// Serve takes requests from w and reports the outcome of each, until there are no more. When
 	// ctx ends it gives up those that are under way.

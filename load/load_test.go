@@ -258,65 +258,64 @@ func testSearchRepeats(t *testing.T) {
 	}
 }
 
-// Every protocol, against a server in another process.
+// Every protocol, against a server in another process; with the engines of other systems too.
 func TestProtocols(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		ctx := context.Background()
-		pair, err := tlscert.New(tlscert.ECDSAP256)
-		if err != nil {
-			t.Fatal(err)
+	ctx := context.Background()
+	pair, err := tlscert.New(tlscert.ECDSAP256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []struct{ secure, plain bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
+		secure := way.secure
+		for proto, server := range map[string]string{"http1": "nethttp", "http2": "nethttp", "http3": "http3", "grpc": "grpc"} {
+			t.Run(fmt.Sprintf("%s/tls=%v/plain=%v", proto, secure, way.plain), func(t *testing.T) {
+				config := greeter.Config{Server: server, Body: "json"}
+				target := &Target{plain: way.plain, Proto: proto, Conns: 2, Streams: 3, Request: Request{
+					Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Path: "/"},
+				}}
+				if proto == "grpc" {
+					config.Body, target.RPC = "proto", "postage.send.Greeter/Hello"
+				}
+				if secure {
+					config.Cert = pair
+					target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
+					target.Request.URL.Scheme = "https"
+				} else if proto == "http3" {
+					target.Request.URL.Host = "127.0.0.1:1"
+					if _, err := Open(ctx, target); err == nil || !strings.Contains(err.Error(), "RFC 9001") {
+						t.Errorf("HTTP/3 without TLS: %v", err)
+					}
+					return
+				}
+				p, err := greeter.Start(ctx, config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer p.Close()
+				target.Request.URL.Host = p.Addr
+				pool, err := Open(ctx, target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer pool.Close()
+				for range 2 { // connections outlive a run
+					r, err := Run(ctx, Plan{Pacer: Constant{200, 200 * time.Millisecond}, Lines: pool.Lines})
+					if err != nil || r.Done != 40 || r.Failed() != 0 {
+						t.Errorf("%v, %+v", err, r)
+					}
+				}
+				c, err := p.Counters()
+				conns := int64(2)
+				if proto == "grpc" {
+					conns++ // it has asked the server for the method
+				}
+				if err != nil || c.Requests != 80 || c.Conns != conns {
+					t.Errorf("%v, the server saw %d requests on %d connections", err, c.Requests, c.Conns)
+				}
+			})
 		}
-		for _, secure := range []bool{false, true} {
-			for proto, server := range map[string]string{"http1": "nethttp", "http2": "nethttp", "http3": "http3", "grpc": "grpc"} {
-				t.Run(fmt.Sprintf("%s/tls=%v", proto, secure), func(t *testing.T) {
-					config := greeter.Config{Server: server, Body: "json"}
-					target := &Target{portable: portable, Proto: proto, Conns: 2, Streams: 3, Request: Request{
-						Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Path: "/"},
-					}}
-					if proto == "grpc" {
-						config.Body, target.RPC = "proto", "postage.send.Greeter/Hello"
-					}
-					if secure {
-						config.Cert = pair
-						target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
-						target.Request.URL.Scheme = "https"
-					} else if proto == "http3" {
-						target.Request.URL.Host = "127.0.0.1:1"
-						if _, err := Open(ctx, target); err == nil || !strings.Contains(err.Error(), "RFC 9001") {
-							t.Errorf("HTTP/3 without TLS: %v", err)
-						}
-						return
-					}
-					p, err := greeter.Start(ctx, config)
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer p.Close()
-					target.Request.URL.Host = p.Addr
-					pool, err := Open(ctx, target)
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer pool.Close()
-					for range 2 { // connections outlive a run
-						r, err := Run(ctx, Plan{Pacer: Constant{200, 200 * time.Millisecond}, Lines: pool.Lines})
-						if err != nil || r.Done != 40 || r.Failed() != 0 {
-							t.Errorf("%v, %+v", err, r)
-						}
-					}
-					c, err := p.Counters()
-					conns := int64(2)
-					if proto == "grpc" {
-						conns++ // it has asked the server for the method
-					}
-					if err != nil || c.Requests != 80 || c.Conns != conns {
-						t.Errorf("%v, the server saw %d requests on %d connections", err, c.Requests, c.Conns)
-					}
-				})
-			}
-		}
-	})
+	}
 }
 
 func TestGRPCErrors(t *testing.T) {
@@ -374,47 +373,45 @@ func TestHost(t *testing.T) {
 // Answers in each of the forms that HTTP/1.1 allows.
 func TestHTTP1Answers(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch r.URL.Path {
-			case "/chunked":
-				for range 3 {
-					fmt.Fprint(w, strings.Repeat("x", 5000))
-					w.(http.Flusher).Flush()
-				}
-			case "/none":
-				w.WriteHeader(http.StatusNoContent)
-			case "/close":
-				w.Header().Set("Connection", "close")
-				fmt.Fprint(w, "bye")
-			case "/early":
-				w.WriteHeader(http.StatusEarlyHints)
-				fmt.Fprint(w, "ok")
-			case "/missing":
-				http.NotFound(w, r)
-			}
-		}))
-		defer server.Close()
-		for path, want := range map[string]string{"/": "", "/chunked": "", "/none": "", "/close": "", "/early": "", "/missing": "status 404"} {
-			u, err := url.Parse(server.URL + path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pool, err := Open(context.Background(), &Target{portable: portable, Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
-			if err != nil {
-				t.Fatal(err)
-			}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/chunked":
 			for range 3 {
-				err := once(pool)
-				if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-					t.Errorf("%s: %v, want %q", path, err, want)
-				}
+				fmt.Fprint(w, strings.Repeat("x", 5000))
+				w.(http.Flusher).Flush()
 			}
-			if err := pool.Close(); err != nil {
-				t.Error(err)
+		case "/none":
+			w.WriteHeader(http.StatusNoContent)
+		case "/close":
+			w.Header().Set("Connection", "close")
+			fmt.Fprint(w, "bye")
+		case "/early":
+			w.WriteHeader(http.StatusEarlyHints)
+			fmt.Fprint(w, "ok")
+		case "/missing":
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	for path, want := range map[string]string{"/": "", "/chunked": "", "/none": "", "/close": "", "/early": "", "/missing": "status 404"} {
+		u, err := url.Parse(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool, err := Open(context.Background(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			err := once(pool)
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s: %v, want %q", path, err, want)
 			}
 		}
-	})
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func objectives(t *testing.T, text string) []Objective {

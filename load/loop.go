@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"runtime"
@@ -11,7 +12,7 @@ import (
 )
 
 // A loop is a line of many connections served by one thread: HTTP/1.1 and HTTP/2, with TLS or
-// without, on every system. What waits for the connections is a poller.
+// without. What waits for the connections is a poller, which only Linux has.
 type loop struct {
 	poller  poller
 	lanes   []lane
@@ -95,12 +96,12 @@ type dialed struct {
 	err  error
 }
 
-// openLoops adds loops to the pool, one for each processor. The function add adds a lane.
+// openLoops adds the target's loops to the pool. The function add adds a lane.
 func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error), add func(l *loop) lane) (err error) {
-	loops, all := min(runtime.GOMAXPROCS(0), t.Conns), new(atomic.Int64)
+	loops, all := min(cmp.Or(t.Loops, runtime.GOMAXPROCS(0)), t.Conns), new(atomic.Int64)
 	for i := range loops {
 		l := &loop{limit: limit{timeout: t.Timeout}, buffers: buffers{in: make([]byte, 64<<10)}}
-		if l.poller, err = newPoller(t.portable); err != nil {
+		if l.poller, err = newPoller(); err != nil {
 			return err
 		}
 		p.Lines = append(p.Lines, l)

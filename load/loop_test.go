@@ -24,31 +24,29 @@ func http2Line(line Line) *http2Lane { return line.(*loop).lanes[0].(*http2Lane)
 // connection that the server leaves have no answer. A loop fails them all.
 func TestLoopGivesUpAfterGoAway(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		u := scripted(t, func(s *script, _ int) {
-			_ = s.WriteSettings()
-			first, _ := s.request()
-			for range 3 {
-				s.request()
-			}
-			_ = s.WriteGoAway(first, h2.ErrCodeNo, nil)
-			_, _ = io.Copy(io.Discard, s.Conn)
-		})
-		var dials atomic.Int64
-		line := getting(t, portable, u, func(ctx context.Context) (net.Conn, error) {
-			if dials.Add(1) > 1 {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			return dialTCP(ctx, u)
-		})
-		unanswered(t, 4, line)
-		// One if patience ends before the server leaves. TestLoopReplacesConnections has them
-		// replaced.
-		if n := dials.Load(); n > 2 {
-			t.Errorf("%d connections were tried, want 2 at most", n)
+	u := scripted(t, func(s *script, _ int) {
+		_ = s.WriteSettings()
+		first, _ := s.request()
+		for range 3 {
+			s.request()
 		}
+		_ = s.WriteGoAway(first, h2.ErrCodeNo, nil)
+		_, _ = io.Copy(io.Discard, s.Conn)
 	})
+	var dials atomic.Int64
+	line := getting(t, u, func(ctx context.Context) (net.Conn, error) {
+		if dials.Add(1) > 1 {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return dialTCP(ctx, u)
+	})
+	unanswered(t, 4, line)
+	// One if patience ends before the server leaves. TestLoopReplacesConnections has them
+	// replaced.
+	if n := dials.Load(); n > 2 {
+		t.Errorf("%d connections were tried, want 2 at most", n)
+	}
 }
 
 // A server that leaves its connection after every few requests loses none of them, and the loop
@@ -105,7 +103,7 @@ func TestLoopTLS(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		config := server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 		config.MaxVersion = version
-		r := sent(t, false, u, 30, 4, func(t *Target) {
+		r := sent(t, u, 30, 4, func(t *Target) {
 			t.Request.Method, t.Request.Body, t.TLS = http.MethodPost, body, config
 		})
 		wantOnly(t, r, 0, "")

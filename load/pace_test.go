@@ -148,7 +148,8 @@ func TestPoisson(t *testing.T) {
 	var gaps []float64
 	r, err := Run(t.Context(), Plan{Pacer: Constant{2000, time.Second}, Poisson: true, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
 		for {
-			due, ok := w.Take(time.Time{})
+			taken, ok := w.take(time.Time{})
+			due := taken.due
 			if !ok {
 				return
 			}
@@ -156,7 +157,7 @@ func TestPoisson(t *testing.T) {
 				gaps = append(gaps, due.Sub(last).Seconds())
 			}
 			last = due
-			w.Done(due, due, 0, nil)
+			w.done(-1, taken, due, due, 0, nil)
 		}
 	})}})
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,13 +19,14 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
 	"postage/internal/stats"
 )
 
 // The settings of a comparison with other generators.
 var (
-	peerTurns   = flag.Int("turns", 5, "TestPeers: turns of each group; paced groups get at most 3, and those with a server that stalls at most 2")
+	peerTurns   = flag.Int("turns", 5, "TestPeers: turns of each group; paced groups get at most 3")
 	peerSeconds = flag.Int("seconds", 10, "TestPeers: seconds measured in a run of postage load, wrk or h2load")
 	peerOthers  = flag.Int("others", 2, "TestPeers: seconds measured in a run of the others, and in a paced run")
 	peerSeed    = flag.Uint64("seed", 1, "TestPeers: seed of the order of runs")
@@ -122,7 +122,6 @@ func pacedAt(rate int) peerGroup {
 
 // peerFiles are what the generators read.
 var peerFiles = map[string]string{
-	"body.json": `{"secure":"raw"}`,
 	"script.js": `import http from 'k6/http';
 export const options = { discardResponseBodies: true };
 if (__ENV.RATE) {
@@ -186,33 +185,38 @@ type peerServer struct {
 }
 
 // TestPeers compares `postage load` with established load generators: how many requests each sends
-// for one second of its own CPU time. It logs rows of Markdown: what, server, generator, requests
+// for one second of its own CPU time. It logs rows of Markdown: what, generator, requests
 // for a CPU second, requests a second, and how many times as many postage load sends.
 //
 //	POSTAGE_LONG=hours go test ./load -run TestPeers -v -timeout 1h
-//	POSTAGE_LONG=hours go test ./load -run 'TestPeers/HTTP.*/responder' -v -args -peers wrk,h2load -turns 2
+//	POSTAGE_LONG=hours go test ./load -run 'TestPeers/HTTP.1' -v -args -peers wrk,h2load -turns 2
 //
 // The server counts the requests, and the kernel the CPU time, both between two moments in the
 // middle of a run. Nothing that a generator does when it starts, or when it sums up, is counted,
 // and all generators are counted alike. Each turn runs all generators of a group in a new random
 // order.
 //
-// Two servers answer at once: nginx with a fixed answer, and the responder, which is one thread
-// that only looks for the end of each request.
+// nginx answers at once with a fixed answer. For gRPC it is grpc-go's server.
 func TestPeers(t *testing.T) {
 	p, shuffle := findPeers(t), rand.New(rand.NewPCG(*peerSeed, 0))
 	for _, g := range peerGroups {
 		t.Run(strings.ReplaceAll(g.name, "/", " "), func(t *testing.T) { // a slash is between levels of tests
-			if g.protocol != "h2" {
-				t.Run("responder", func(t *testing.T) {
-					r, addrs := startResponder(t)
-					at := map[string]responderProtocol{"http1": respondsHTTP1, "http2": respondsHTTP2, "grpc": respondsGRPC}[g.protocol]
-					g.measure(t, p, peerServer{url: "http://" + addrs[at] + "/", requests: func() (int64, error) { return r.answered.Load(), nil }}, shuffle)
-				})
+			s := peerServer{}
+			if g.protocol == "grpc" {
+				server, err := greeter.Start(t.Context(), greeter.Config{Server: "grpc", Body: "proto"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer server.Close()
+				s.url = "http://" + server.Addr + "/"
+				s.requests = func() (int64, error) {
+					counters, err := server.Counters()
+					return counters.Requests, err
+				}
+			} else {
+				s = startNginx(t, g.protocol)
 			}
-			if g.protocol != "grpc" {
-				t.Run("nginx", func(t *testing.T) { g.measure(t, p, startNginx(t, g.protocol), shuffle) })
-			}
+			g.measure(t, p, s, shuffle)
 		})
 	}
 }
@@ -241,9 +245,8 @@ func (g peerGroup) measure(t *testing.T, p peers, s peerServer, shuffle *rand.Ra
 			ratio[i] = append(ratio[i], perCPU[0][len(perCPU[0])-1]/perCPU[i][len(perCPU[i])-1])
 		}
 	}
-	server := path.Base(t.Name())
 	for i, one := range present {
-		t.Logf("| %s | %s | %s | %s | %.0f | %s |", g.name, server, one.peer, perCPU[i].format("%.0f"), stats.Median(perSecond[i]), ratio[i].format("%.2f"))
+		t.Logf("| %s | %s | %s | %.0f | %s |", g.name, one.peer, perCPU[i].format("%.0f"), stats.Median(perSecond[i]), ratio[i].format("%.2f"))
 	}
 	t.Logf("%d turns (lowest to highest); load average %s at the beginning and %s at the end", turns, before, loadAverage())
 }
@@ -372,7 +375,7 @@ func startNginx(t *testing.T, protocol string) peerServer {
 daemon off; worker_processes 1; pid DIR/pid; error_log DIR/error.log; events { worker_connections 16384; }
 http { access_log off; keepalive_requests 1000000000; default_type application/json;
 client_body_temp_path DIR; proxy_temp_path DIR; fastcgi_temp_path DIR; uwsgi_temp_path DIR; scgi_temp_path DIR;
-server { listen 127.0.0.1:PORT TLS(ssl http2) ` + version + `; TLS(ssl_certificate DIR/cert.pem; ssl_certificate_key DIR/key.pem;) location / { return 200 '` + responseBody + `'; } }
+server { listen 127.0.0.1:PORT TLS(ssl http2) ` + version + `; TLS(ssl_certificate DIR/cert.pem; ssl_certificate_key DIR/key.pem;) location / { return 200 '{"secure":"raw"}'; } }
 server { listen unix:DIR/status; location / { stub_status; } } }`}}, path, dir, pair, scheme == "https")
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "status"))

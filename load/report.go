@@ -11,7 +11,7 @@ import (
 )
 
 // Percentiles are the percentiles that a table shows.
-var Percentiles = []float64{50, 75, 90, 99, 99.9, 99.99}
+var Percentiles = []float64{50, 75, 90, 95, 99, 99.9, 99.99}
 
 // WriteTable writes a result for people. In place of latencies that are not the server's, it writes
 // the reason.
@@ -86,6 +86,9 @@ func (r *Result) writeLatencies(p func(format string, a ...any)) {
 			p("  %-7s %s", fmt.Sprintf("p%g", q), r.shown(q))
 		}
 		p("  %-7s %s", "max", r.shown(100))
+		if mean, known := r.mean(); known {
+			p("  %-7s %v", "mean", rounded(mean.Nanoseconds()))
+		}
 	}
 	r.writeApart(p)
 	if r.Paused > 0 && r.Rate > 0 {
@@ -126,6 +129,13 @@ func (r *Result) shown(percentile float64) string {
 		return fmt.Sprintf("%v to %v: the rest may be the generator's own", low, high)
 	}
 	return high.String()
+}
+
+// mean returns the mean latency. It is not known if the generator was late at p99, or if a request
+// had no answer.
+func (r *Result) mean() (mean time.Duration, known bool) {
+	whole := r.Done > 0 && r.Account.Unanswered+r.Account.NotSent == 0
+	return time.Duration(r.Latency.Mean()), whole && r.OnTime(99)
 }
 
 // writeApart writes percentiles of successes and of failures, where both are at least a tenth:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -143,7 +144,10 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 	}
 	response, err := l.RoundTrip(r)
 	if err != nil {
-		o.err = err
+		// What net/http calls the end of a connection of HTTP/2; it does not export the second.
+		if o.err = err; errors.Is(err, io.ErrUnexpectedEOF) || strings.HasSuffix(err.Error(), "client conn could not be established") {
+			o.err = errGone
+		}
 		return o
 	}
 	defer response.Body.Close()

@@ -61,12 +61,13 @@ func TestRamp(t *testing.T) {
 	var dues []time.Time
 	r, err := Run(t.Context(), Plan{Pacer: stages, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
 		for {
-			due, ok := w.Take(time.Time{})
+			taken, ok := w.take(time.Time{})
+			due := taken.due
 			if !ok {
 				return
 			}
 			dues = append(dues, due)
-			w.Done(due, due, 0, nil)
+			w.done(-1, taken, due, due, 0, nil)
 		}
 	})}})
 	if err != nil || r.Done != 200 {

@@ -103,50 +103,48 @@ func TestMemoryPerConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engines(t, func(t *testing.T, portable bool) {
-		const conns = 400
-		for _, proto := range []string{"http1", "http2", "http2 over TLS"} {
-			config := greeter.Config{Server: "nethttp", Body: "json"}
-			target := &Target{portable: portable, Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
-				Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Path: "/"},
-			}}
-			var secure bool
-			if target.Proto, _, secure = strings.Cut(proto, " over "); secure {
-				config.Cert, target.Request.URL.Scheme = pair, "https"
-				target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
-			}
-			server, err := greeter.Start(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer server.Close()
-			target.Request.URL.Host = server.Addr
-			before := inUse()
-			pool, err := Open(t.Context(), target)
-			if err != nil {
-				t.Fatal(err)
-			}
-			// All of them have had requests, and none has one under way, however busy the machine.
-			// net/http's server gives a connection up whose SETTINGS it has not read in 2 s: a busy
-			// one does that, and then the connection is made again.
-			for again := 9; ; again-- {
-				r, err := Run(t.Context(), Plan{Pacer: Constant{2000, 400 * time.Millisecond}, Lines: pool.Lines})
-				if err == nil && r.Failed() == 0 {
-					break
-				} else if err != nil || again == 0 || r.Errors[errGone.Error()] != r.Failed() {
-					t.Fatalf("%v, %+v", err, r)
-				}
-			}
-			kept := inUse()
-			// The race detector empties sync.Pools at random, so that memory is not the same there.
-			if each := (float64(kept) - float64(before)) / conns; each > 40<<10 && !raceEnabled {
-				t.Errorf("%s: %.0f KB a connection", proto, each/1024)
-			} else {
-				t.Logf("%s: %.1f KB a connection", proto, each/1024)
-			}
-			if err := pool.Close(); err != nil {
-				t.Error(err)
+	const conns = 400
+	for _, proto := range []string{"http1", "http2", "http2 over TLS"} {
+		config := greeter.Config{Server: "nethttp", Body: "json"}
+		target := &Target{Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
+			Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Path: "/"},
+		}}
+		var secure bool
+		if target.Proto, _, secure = strings.Cut(proto, " over "); secure {
+			config.Cert, target.Request.URL.Scheme = pair, "https"
+			target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
+		}
+		server, err := greeter.Start(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		target.Request.URL.Host = server.Addr
+		before := inUse()
+		pool, err := Open(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// All of them have had requests, and none has one under way, however busy the machine.
+		// net/http's server gives a connection up whose SETTINGS it has not read in 2 s: a busy
+		// one does that, and then the connection is made again.
+		for again := 9; ; again-- {
+			r, err := Run(t.Context(), Plan{Pacer: Constant{2000, 400 * time.Millisecond}, Lines: pool.Lines})
+			if err == nil && r.Failed() == 0 {
+				break
+			} else if err != nil || again == 0 || r.Errors[errGone.Error()] != r.Failed() {
+				t.Fatalf("%v, %+v", err, r)
 			}
 		}
-	})
+		kept := inUse()
+		// The race detector empties sync.Pools at random, so that memory is not the same there.
+		if each := (float64(kept) - float64(before)) / conns; each > 40<<10 && !raceEnabled {
+			t.Errorf("%s: %.0f KB a connection", proto, each/1024)
+		} else {
+			t.Logf("%s: %.1f KB a connection", proto, each/1024)
+		}
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

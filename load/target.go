@@ -21,6 +21,9 @@ type Target struct {
 	// Conns is the number of connections. Streams is the number of requests under way at a time on
 	// each; it is 1 for http1.
 	Conns, Streams int
+	// Loops is how many threads serve the connections of HTTP/1.1, HTTP/2 and gRPC's single requests;
+	// 0 is one a processor.
+	Loops int
 	// Timeout is how long making a connection may take, and how long a request may wait for its
 	// answer after it was sent; 0 is no limit.
 	Timeout time.Duration
@@ -50,9 +53,9 @@ type Target struct {
 	ProtoFile  string
 	ProtoPaths []string
 
-	dialed   *atomic.Uint64                                                         // how many connections were made, each to the next of the host's addresses
-	lookup   func(ctx context.Context, host string) (addresses []string, err error) // for tests
-	portable bool                                                                   // wait for connections as on any system; for tests
+	dialed *atomic.Uint64                                                         // how many connections were made, each to the next of the host's addresses
+	lookup func(ctx context.Context, host string) (addresses []string, err error) // for tests
+	plain  bool                                                                   // without loops, as on other systems than Linux
 }
 
 // Pool is a target's connections.
@@ -88,7 +91,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	}
 	own := *t // the caller's stays as it is
 	t = &own
-	t.dialed = new(atomic.Uint64)
+	t.dialed, t.plain = new(atomic.Uint64), t.plain || !hasLoops
 	if err := t.checkRequests(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}

@@ -144,54 +144,52 @@ func TestWeights(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"lines", "json"} {
 		for _, proto := range []string{"http1", "http2"} {
-			engines(t, func(t *testing.T, portable bool) {
-				var mu sync.Mutex
-				got := map[string]int64{}
-				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					mu.Lock()
-					defer mu.Unlock()
-					if got[r.URL.Path]++; r.URL.Path == "/c" {
-						w.WriteHeader(http.StatusTeapot)
-					}
-				}))
-				server.Config.Protocols = new(http.Protocols)
-				server.Config.Protocols.SetHTTP1(true)
-				server.Config.Protocols.SetUnencryptedHTTP2(true)
-				server.Start()
-				defer server.Close()
-				text := fmt.Sprintf("7 GET %[1]s/a\n2 GET %[1]s/b\nGET %[1]s/c\n", server.URL)
-				if format == "json" {
-					text = fmt.Sprintf(`{"weight":7,"url":"%[1]s/a"}{"url":"%[1]s/b","weight":2}{"url":"%[1]s/c"}`, server.URL)
-				}
-				requests, err := ReadTargets(file(t, "targets", text))
-				if err != nil {
-					t.Fatal(err)
-				}
-				pool, err := Open(t.Context(), &Target{portable: portable, Proto: proto, Conns: 2, Streams: 2, Requests: requests})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer pool.Close()
-				r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: pool.Lines, Targets: pool.Targets})
-				if err != nil || r.Done != 100 || len(r.Targets) != 3 {
-					t.Fatalf("%v, %+v", err, r)
-				}
+			var mu sync.Mutex
+			got := map[string]int64{}
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				defer mu.Unlock()
-				for i, want := range []struct {
-					name         string
-					done, failed int64
-				}{{"GET /a", 70, 0}, {"GET /b", 20, 0}, {"GET /c", 10, 10}} {
-					one := r.Targets[i]
-					if one.Name != want.name || one.Done != want.done || one.Failed != want.failed || one.Latency.TotalCount() != want.done || got[want.name[4:]] != want.done {
-						t.Errorf("%s by %s: %+v, and the server counted %v", format, proto, one, got)
-					}
+				if got[r.URL.Path]++; r.URL.Path == "/c" {
+					w.WriteHeader(http.StatusTeapot)
 				}
-				var table strings.Builder
-				if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "target    GET /c: 10, ") {
-					t.Errorf("%v\n%s", err, table.String())
+			}))
+			server.Config.Protocols = new(http.Protocols)
+			server.Config.Protocols.SetHTTP1(true)
+			server.Config.Protocols.SetUnencryptedHTTP2(true)
+			server.Start()
+			defer server.Close()
+			text := fmt.Sprintf("7 GET %[1]s/a\n2 GET %[1]s/b\nGET %[1]s/c\n", server.URL)
+			if format == "json" {
+				text = fmt.Sprintf(`{"weight":7,"url":"%[1]s/a"}{"url":"%[1]s/b","weight":2}{"url":"%[1]s/c"}`, server.URL)
+			}
+			requests, err := ReadTargets(file(t, "targets", text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 2, Streams: 2, Requests: requests})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: pool.Lines, Targets: pool.Targets})
+			if err != nil || r.Done != 100 || len(r.Targets) != 3 {
+				t.Fatalf("%v, %+v", err, r)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for i, want := range []struct {
+				name         string
+				done, failed int64
+			}{{"GET /a", 70, 0}, {"GET /b", 20, 0}, {"GET /c", 10, 10}} {
+				one := r.Targets[i]
+				if one.Name != want.name || one.Done != want.done || one.Failed != want.failed || one.Latency.TotalCount() != want.done || got[want.name[4:]] != want.done {
+					t.Errorf("%s by %s: %+v, and the server counted %v", format, proto, one, got)
 				}
-			})
+			}
+			var table strings.Builder
+			if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "target    GET /c: 10, ") {
+				t.Errorf("%v\n%s", err, table.String())
+			}
 		}
 	}
 	for _, text := range []string{"0 GET http://h/\n", "20000 GET http://h/\n", `{"url":"http://h/","weight":-1}`} {

@@ -46,85 +46,79 @@ func await(t *testing.T, what string, holds func() bool) {
 // of the run.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		for _, proto := range []string{"http1", "http2", "http3"} {
-			t.Run(proto, func(t *testing.T) {
-				u, _ := hanging(t)
-				if proto == "http3" {
-					u.Scheme = "https" // nobody answers on that port
-				}
-				target := &Target{portable: portable, Proto: proto, Conns: 1, Streams: 1, Timeout: 100 * time.Millisecond, Request: Request{Method: http.MethodGet, URL: u}}
-				pool, err := Open(t.Context(), target)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer pool.Close()
-				r, err := Run(t.Context(), Plan{Pacer: Constant{5, time.Second}, Patience: time.Minute, Lines: pool.Lines})
-				if err != nil {
-					t.Fatal(err)
-				}
-				// On a busy machine making the connection may take that long.
-				if r.Done != 5 || r.Errors["no answer within 100ms"]+r.Errors["no connection within 100ms"] != 5 {
-					t.Errorf("%d answers, errors %v", r.Done, r.Errors)
-				}
-			})
-		}
-	})
+	for _, proto := range []string{"http1", "http2", "http3"} {
+		t.Run(proto, func(t *testing.T) {
+			u, _ := hanging(t)
+			if proto == "http3" {
+				u.Scheme = "https" // nobody answers on that port
+			}
+			target := &Target{Proto: proto, Conns: 1, Streams: 1, Timeout: 100 * time.Millisecond, Request: Request{Method: http.MethodGet, URL: u}}
+			pool, err := Open(t.Context(), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			r, err := Run(t.Context(), Plan{Pacer: Constant{5, time.Second}, Patience: time.Minute, Lines: pool.Lines})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// On a busy machine making the connection may take that long.
+			if r.Done != 5 || r.Errors["no answer within 100ms"]+r.Errors["no connection within 100ms"] != 5 {
+				t.Errorf("%d answers, errors %v", r.Done, r.Errors)
+			}
+		})
+	}
 }
 
 // Some streams that hang do not take the connection from the others.
 func TestTimeoutOfOneStream(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		u := scripted(t, func(s *script, connection int) {
-			_ = s.WriteSettings()
-			for n := 0; ; n++ {
-				id, _ := s.request()
-				if id == 0 {
-					return
-				}
-				if connection > 0 {
-					s.t.Error("a second connection was made")
-				}
-				if n%10 != 0 {
-					s.answer(id, ":status", "200")
-				}
+	u := scripted(t, func(s *script, connection int) {
+		_ = s.WriteSettings()
+		for n := 0; ; n++ {
+			id, _ := s.request()
+			if id == 0 {
+				return
 			}
-		})
-		target := &Target{portable: portable, Proto: "http2", Conns: 1, Streams: 2, Timeout: 3 * time.Second, Request: Request{Method: http.MethodGet, URL: u}}
-		pool, err := Open(t.Context(), target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer pool.Close()
-		r, err := Run(t.Context(), Plan{Pacer: Constant{50, 400 * time.Millisecond}, Lines: pool.Lines})
-		if err != nil || r.Done != 20 || r.Errors["no answer within 3s"] != 2 || len(r.Errors) != 1 {
-			t.Errorf("%v, %d answers, %v", err, r.Done, r.Errors)
+			if connection > 0 {
+				s.t.Error("a second connection was made")
+			}
+			if n%10 != 0 {
+				s.answer(id, ":status", "200")
+			}
 		}
 	})
+	target := &Target{Proto: "http2", Conns: 1, Streams: 2, Timeout: 3 * time.Second, Request: Request{Method: http.MethodGet, URL: u}}
+	pool, err := Open(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	r, err := Run(t.Context(), Plan{Pacer: Constant{50, 400 * time.Millisecond}, Lines: pool.Lines})
+	if err != nil || r.Done != 20 || r.Errors["no answer within 3s"] != 2 || len(r.Errors) != 1 {
+		t.Errorf("%v, %d answers, %v", err, r.Done, r.Errors)
+	}
 }
 
 // Connections are made before the first request is due.
 func TestConnectedBefore(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, portable bool) {
-		for _, proto := range []string{"http1", "http2"} {
-			u, accepted := hanging(t)
-			pool, err := Open(t.Context(), &Target{portable: portable, Proto: proto, Conns: 5, Streams: 1, Timeout: time.Minute, Request: Request{Method: http.MethodGet, URL: u}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pool.Close()
-			// One request, and all connections are open.
-			if _, err := Run(t.Context(), Plan{Pacer: Constant{1, time.Second}, Patience: time.Millisecond, Lines: pool.Lines}); err != nil {
-				t.Fatal(err)
-			}
-			await(t, proto+": five connections", func() bool { return accepted.Load() >= 5 })
-			if n := accepted.Load(); n != 5 {
-				t.Errorf("%s: %d connections, want 5", proto, n)
-			}
+	for _, proto := range []string{"http1", "http2"} {
+		u, accepted := hanging(t)
+		pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 5, Streams: 1, Timeout: time.Minute, Request: Request{Method: http.MethodGet, URL: u}})
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		defer pool.Close()
+		// One request, and all connections are open.
+		if _, err := Run(t.Context(), Plan{Pacer: Constant{1, time.Second}, Patience: time.Millisecond, Lines: pool.Lines}); err != nil {
+			t.Fatal(err)
+		}
+		await(t, proto+": five connections", func() bool { return accepted.Load() >= 5 })
+		if n := accepted.Load(); n != 5 {
+			t.Errorf("%s: %d connections, want 5", proto, n)
+		}
+	}
 }
 
 // A connection that takes too long is reported as that, whichever deadline passes first: the

@@ -133,9 +133,6 @@ func (s *webSocket) await(ctx context.Context) error {
 		if code := websocket.CloseStatus(err); code >= 0 {
 			return errors.New("the server closed the WebSocket: " + code.String())
 		}
-		if gone(err) {
-			return errGone
-		}
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -17,13 +17,8 @@ type Work struct {
 // charged: since it was due, unless the generator itself made it wait.
 type timing struct{ due, sent, charged time.Time }
 
-// Take waits until a request is due and returns that time, or false if there are no more. The line
+// take waits until a request is due and returns that time, or false if there are no more. The line
 // has had room for it at least since free.
-func (w *Work) Take(free time.Time) (due time.Time, ok bool) {
-	t, ok := w.take(free)
-	return t.due, ok
-}
-
 func (w *Work) take(free time.Time) (t timing, ok bool) {
 	w.run.turn <- struct{}{} // one line waits for the next request, the others for their turn
 	defer func() { <-w.run.turn }()
@@ -99,14 +94,9 @@ func (w *Work) paused(missed time.Duration) {
 	w.tally.intervalPaused += missed
 }
 
-// Done counts the outcome of a request that was due at a time: the time of its answer, its status
-// (0 if there was no answer), and the error if it was not a success.
-func (w *Work) Done(due, now time.Time, status int, err error) {
-	w.done(-1, timing{due, due, due}, now, now, status, err)
-}
-
-// done is Done for a request to one of the targets. Its answer was read now, and may have come at
-// the earliest time on.
+// done counts the outcome of a request to one of the targets, -1 for none: its status (0 if there
+// was no answer), and the error if it was not a success. Its answer was read now, and may have come
+// at the earliest time on.
 func (w *Work) done(target int, t timing, now, earliest time.Time, status int, err error) {
 	if w.run.requests.Err() != nil {
 		if err = context.Cause(w.run.requests); err != errNoAnswer {

@@ -120,7 +120,7 @@ func HTML(w io.Writer, p Page) error {
 		Page
 		Percentiles []string
 		Plots       []template.HTML
-	}{p, []string{"p50", "p75", "p90", "p99", "p99.9", "p99.99", "max"}, plots})
+	}{p, []string{"p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max"}, plots})
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func loadSample() Page {
 		Rate: number(500), Achieved: 499.5, Seconds: 20.1, Requests: 10_000, Failed: 12, Errors: map[string]int64{"status 503": 12}, Statuses: map[string]int64{"200": 9988, "503": 12},
 		Busy: number(0.08), Valid: true, Corrected: true, LatencyNS: map[string]*float64{},
 	}}
-	for i, name := range []string{"p50", "p75", "p90", "p99", "p99.9", "p99.99", "max"} {
+	for i, name := range []string{"p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max"} {
 		p.Load.LatencyNS[name] = number(400_000 * math.Pow(2.4, float64(i)))
 	}
 	for i := range 20 {
