@@ -199,7 +199,7 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 	switch {
 	case flags.list:
 		return listBench(cmd, set)
-	case len(set.Entries) == 0 && (len(set.Notes) > 0 || set.Same == ""):
+	case len(set.Entries) == 0 && !set.Passes():
 		return errors.New(strings.Join(append([]string{"there is no benchmark to measure"}, set.Notes...), "\n"))
 	case flags.count:
 		return countBench(cmd, set, run.Patterns, flags, counted, limits)

@@ -528,3 +528,17 @@ func BenchmarkSetsUpOnce(b *testing.B) {
 		}
 	}
 }
+
+// A gate passes a benchmark that skips on both sides, and a package that is new with its benchmark.
+func TestNothingToGate(t *testing.T) {
+	g := onGround(t, map[string]string{"go.mod": goMod, "a/a_test.go": tests("a", "\tb.Skip(\"no server\")")})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	g.write(map[string]string{"b/b_test.go": tests("b", "")})
+	set, err := g.found("", Options{Vary: againstHEAD, All: true})
+	g.want(g.cases(set, err))
+	g.want(set.Notes, "example.org/m/a BenchmarkIt: on both sides it skips: a_test.go:6: no server", "example.org/m/b BenchmarkIt is new: HEAD does not have it")
+	if !set.Passes() {
+		t.Error("a gate has no answer")
+	}
+}

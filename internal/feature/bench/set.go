@@ -48,7 +48,9 @@ type Set struct {
 	// Sides are what the benchmarks are built from; Close removes it.
 	*build.Sides
 	// Same says how much is not measured, as it is the same code on both sides; "" for nothing.
-	Same  string
+	Same string
+	// harmless counts the notes that a gate passes: what only one side has, or both skip.
+	harmless int
 	cases []string
 	pairs map[string]pair // by case; the old half has no binary where there is one side
 }
@@ -237,7 +239,7 @@ func (s *Set) join(o Options, now, old *side, of string) {
 				s.note("%s %s was not run: %s", p.Path, one.Name, why)
 				s.Lost = append(s.Lost, p.Path+" "+one.Name)
 			} else {
-				s.note("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
+				s.pass("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
 			}
 		}
 	}
@@ -261,7 +263,10 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 	var was *Benchmark
 	if old != nil {
 		if was = find(old.benchmarks[p.Path], one.Name); was == nil {
-			s.note("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
+			s.pass("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
+			return
+		} else if one.Skips && was.Skips {
+			s.pass("%s %s: on both sides %s", p.Path, one.Name, one.Failed)
 			return
 		}
 		if one.Failed != "" && was.Failed == "" {
@@ -291,6 +296,19 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 		s.Entries = append(s.Entries, e)
 		s.pairs[c.Name] = pair{half{now.binaries[p.Path], *one}, half{old.binaries[p.Path], *was}}
 	}
+}
+
+// Passes reports whether there is nothing to measure, and no fault in that: the sides have the same
+// code, or no benchmark in common.
+func (s *Set) Passes() bool {
+	alone := len(s.Notes) > 0 && len(s.Notes) == s.harmless
+	return len(s.All) > 1 && len(s.Entries) == 0 && (alone || len(s.Notes) == 0 && s.Same != "")
+}
+
+// pass is a note on what a gate passes.
+func (s *Set) pass(format string, a ...any) {
+	s.note(format, a...)
+	s.harmless++
 }
 
 func (s *Set) note(format string, a ...any) { s.Notes = append(s.Notes, fmt.Sprintf(format, a...)) }
