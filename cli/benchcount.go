@@ -51,6 +51,7 @@ func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *b
 	if run.Notes = slices.Clone(set.Notes); set.Same != "" {
 		run.Notes = append(run.Notes, set.Same)
 	}
+	run.Notes = append(run.Notes, set.Warnings...)
 	run.Judge()
 	err = set.Count(cmd.Context(), limits, run, func() error {
 		say(cmd, "counted %s", run.Rows[len(run.Rows)-1].Case)
