@@ -52,8 +52,13 @@ func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *b
 		run.Notes = append(run.Notes, set.Same)
 	}
 	run.Notes = append(run.Notes, set.Warnings...)
+	run.Late = 0
 	run.Judge()
-	err = set.Count(cmd.Context(), limits, run, func() error {
+	var budget time.Duration // counting ends by itself
+	if cmd.Flags().Changed("budget") {
+		budget = flags.budget
+	}
+	err = set.Count(cmd.Context(), limits, budget, run, func() error {
 		say(cmd, "counted %s", run.Rows[len(run.Rows)-1].Case)
 		return saveCounts(out, run)
 	})

@@ -225,6 +225,14 @@ func BenchmarkStarted(b *testing.B) {
 	}
 }
 
+func BenchmarkReports(b *testing.B) {
+	for range b.N {
+		work(3000)
+	}
+	b.ReportMetric(5, "ns/op")
+	b.ReportMetric(2, "allocs/op")
+}
+
 func BenchmarkStops(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
@@ -255,5 +263,9 @@ func BenchmarkStops(b *testing.B) {
 		if ratio := stats.Median(cpu) / stats.Median(plain); ratio < 0.7 || ratio > 1.4 || allocs > 1000 {
 			t.Errorf("%s: %.3f times as long as without (%.0f ns), %d allocations", name, ratio, stats.Median(cpu), allocs)
 		}
+	}
+	reported, allocs := perOp("BenchmarkReports")
+	if stats.Median(reported) != 5 || allocs != 4000 {
+		t.Errorf("what it reports itself: %v ns/op, %d allocations", reported, allocs)
 	}
 }
