@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,16 @@ func TestRunSaysItsCommit(t *testing.T) {
 		}
 		if err := os.WriteFile(filepath.Join(source, "new.go"), []byte("package postage\n"), 0o666); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// One revision is compared with the working tree, and two with each other.
+func TestAgainstRange(t *testing.T) {
+	for against, want := range map[string][]string{"main": {"main", ""}, "v1.2.0..main": {"v1.2.0", "main"}, "main..": {"main", ""}} {
+		v, err := (&measureFlags{against: against}).variation()
+		if err != nil || !slices.Equal(v.Values, want) {
+			t.Errorf("--against %s: %q, %v", against, v.Values, err)
 		}
 	}
 }

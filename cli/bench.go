@@ -22,6 +22,7 @@ import (
 type benchFlags struct {
 	measureFlags
 	bench      string
+	tests      string
 	thresholds string
 	patience   time.Duration
 	cpus       []int
@@ -60,6 +61,7 @@ func (flags *benchFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Lookup("layouts").Usage += " (default 16 for up to 4 packages, else 8)"
 	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
+	f.StringVar(&flags.tests, "tests", "", "`which` tests the old code runs: new for the new side's, own for its own\n(default its own, and the new side's where it lacks a benchmark)")
 	f.BoolVar(&flags.all, "all", false, "with --against, measure packages too whose code is the same on both sides")
 	f.DurationVar(&flags.patience, "timeout", time.Minute, "time after which a benchmark that does not answer counts as hanging")
 	f.IntSliceVar(&flags.cpus, "cpu", nil, "`list` of GOMAXPROCS to run each benchmark with, as go test has it")
@@ -115,13 +117,15 @@ func isBench(rec *record.Record) bool {
 }
 
 // whatIsMeasured are the flags that say what both sides measure. The run's record keeps them.
-var whatIsMeasured = []string{"bench", "cpu", "all"}
+var whatIsMeasured = []string{"bench", "cpu", "all", "tests"}
 
 // check refuses flags that do not go together.
 func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 	switch {
 	case flags.count && (strings.HasPrefix(flags.vary, "GOGC=") || strings.HasPrefix(flags.vary, "GOMAXPROCS=")):
 		return hinted(errors.New("--count runs with GOGC=off and GOMAXPROCS=1: --vary cannot set them"), "without --count, their times are compared")
+	case flags.tests != "" && flags.tests != "new" && flags.tests != "own":
+		return fmt.Errorf("--tests %s: want new or own", flags.tests)
 	case slices.ContainsFunc(flags.cpus, func(n int) bool { return n < 1 }):
 		return fmt.Errorf("--cpu %v: must be at least 1", flags.cpus)
 	}
@@ -154,7 +158,7 @@ func (flags *benchFlags) options(cmd *cobra.Command, packages []string) (bench.O
 		return bench.Options{}, err
 	}
 	options := bench.Options{
-		Folder: ".", Patterns: packages, Bench: flags.bench, Vary: vary, All: flags.all, CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
+		Folder: ".", Patterns: packages, Bench: flags.bench, Vary: vary, Tests: flags.tests, All: flags.all, CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
 		Say: func(format string, a ...any) { say(cmd, format, a...) },
 	}
 	if flags.count {
@@ -194,12 +198,13 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 	if set.Same != "" {
 		run.Warnings = []string{set.Same}
 	}
+	run.Warnings = append(run.Warnings, set.Warnings...)
 	tell(cmd, run.Warnings)
 	tell(cmd, set.Told())
 	switch {
 	case flags.list:
 		return listBench(cmd, set)
-	case len(set.Entries) == 0 && (len(set.Notes) > 0 || set.Same == ""):
+	case len(set.Entries) == 0 && !set.Passes():
 		return errors.New(strings.Join(append([]string{"there is no benchmark to measure"}, set.Notes...), "\n"))
 	case flags.count:
 		return countBench(cmd, set, run.Patterns, flags, counted, limits)
@@ -302,7 +307,7 @@ func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Change
 	if err := answers(cmd, changes); err != nil {
 		return err
 	}
-	if err := gateStatus(cmd, changes.Outcome(), missing, rec.Run.Vary); err != nil {
+	if err := gateStatus(changes.Outcome(), missing); err != nil {
 		return err
 	}
 	if lost > 0 {

@@ -51,8 +51,14 @@ func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *b
 	if run.Notes = slices.Clone(set.Notes); set.Same != "" {
 		run.Notes = append(run.Notes, set.Same)
 	}
+	run.Notes = append(run.Notes, set.Warnings...)
+	run.Late = 0
 	run.Judge()
-	err = set.Count(cmd.Context(), limits, run, func() error {
+	var budget time.Duration // counting ends by itself
+	if cmd.Flags().Changed("budget") {
+		budget = flags.budget
+	}
+	err = set.Count(cmd.Context(), limits, budget, run, func() error {
 		say(cmd, "counted %s", run.Rows[len(run.Rows)-1].Case)
 		return saveCounts(out, run)
 	})
@@ -67,7 +73,7 @@ func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *b
 		return err
 	}
 	if flags.gate {
-		return gateStatus(cmd, run.Outcome, set.Lost, run.Vary)
+		return gateStatus(run.Outcome, set.Lost)
 	}
 	if len(set.Lost) > 0 || slices.ContainsFunc(run.Rows, func(c bench.Counted) bool { return c.Failed != "" }) {
 		return errFailedRow

@@ -1,3 +1,5 @@
+//go:build !benchonly
+
 package cli
 
 import (
@@ -163,11 +165,6 @@ const (
 // lookAfter is the budget for measuring, after reading, building and proving took so long.
 func lookAfter(spent time.Duration) time.Duration {
 	return max(toFirstTable-spent, shortestLook).Round(time.Second)
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // readSchema reads a message of .proto files, or of JSON alone, and its samples.

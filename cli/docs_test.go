@@ -329,10 +329,63 @@ func TestGitHubWorkflows(t *testing.T) {
 		job += "      " + input[1] + ":\n        type: string\n"
 	}
 	args = append(args, write("steps.yml", job+"jobs:\n  bench:\n    runs-on: ubuntu-latest\n    steps:\n  "+strings.ReplaceAll(steps, "\n", "\n  ")))
-	if len(args) != 6 || len(inputs) != 6 {
-		t.Errorf("two workflows in docs/ci.md, our own and the action, but: %v", args)
+	if len(args) != 7 || len(inputs) != 8 {
+		t.Errorf("three workflows in docs/ci.md, our own and the action, but: %v", args)
 	}
 	if out, err := exec.Command(strings.TrimSpace(string(lint)), args...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The action's comment takes the place of its own earlier one, is cut to what GitHub takes, and has
+// a pull request's number alone. A false gh says what it was asked.
+func TestActionComments(t *testing.T) {
+	folder := t.TempDir()
+	const gh = "#!/bin/sh\necho \"$@\" >> \"$ASKED\"\ncase \"$*\" in *--jq*) echo \"$OLD\";; esac\n"
+	if err := os.WriteFile(filepath.Join(folder, "gh"), []byte(gh), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "postage-time.md")
+	for _, of := range []struct {
+		rows           int
+		old, pr, asked string
+	}{
+		{1, "", "7", "--method POST repos/you/it/issues/7/comments -F body=@" + file},
+		{1, "42", "7", "--method PATCH repos/you/it/issues/comments/42 -F body=@" + file},
+		{2000, "", "7", "body=@" + file + ".cut"},
+		{1, "", "", ""},
+	} {
+		asked := filepath.Join(t.TempDir(), "asked")
+		text := "<!-- postage time -->\n" + strings.Repeat("| a row of a table, as wide as they are |\n", of.rows)
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(filepath.Join(repository, ".github/actions/bench/comment.sh"), file, of.pr)
+		cmd.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"), "GITHUB_REPOSITORY=you/it", "ASKED="+asked, "OLD="+of.old)
+		out, err := cmd.CombinedOutput()
+		said, _ := os.ReadFile(asked)
+		if (err == nil) != (of.asked != "") || !strings.Contains(string(said), of.asked) || of.asked != "" && !strings.Contains(string(said), `startswith("<!-- postage time -->")`) {
+			t.Errorf("%+v: %v\n%s%s", of, err, out, said)
+		}
+	}
+	if cut, err := os.ReadFile(file + ".cut"); err != nil || len(cut) > 65_536 || !bytes.HasSuffix(cut, []byte("summary of the job.\n")) {
+		t.Errorf("cut to %d bytes: %v", len(cut), err)
+	}
+}
+
+// The program that the action builds compiles, and links no stage and nothing of a server's.
+func TestBenchOnly(t *testing.T) {
+	needRepository(t)
+	out, err := exec.Command("go", "-C", repository, "list", "-tags", "benchonly", "-deps", "./cmd/postage").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, wrong := range []string{"postage/stage", "postage/load", "google.golang.org/grpc", "k8s.io/"} {
+		if bytes.Contains(out, []byte("\n"+wrong)) {
+			t.Errorf("it links %s", wrong)
+		}
+	}
+	if out, err := exec.Command("go", "-C", repository, "build", "-tags", "benchonly", "-o", os.DevNull, "./cmd/postage").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -54,15 +53,6 @@ func gated(seed uint64, blocks int, slower float64) *record.Record {
 }
 
 const gatedRow = "Encode/msg=0/op=encode/codec=c"
-
-// Whatever a pattern has in it, the shell has the same within the line for git bisect.
-func TestQuoted(t *testing.T) {
-	for _, word := range []string{"./...", "--bench=^(A|B)$/it's", "a \"b\" `c` $HOME \\d"} {
-		if got, err := exec.Command("sh", "-c", "sh -c 'printf %s "+quoted(word)+"'").Output(); err != nil || string(got) != word {
-			t.Errorf("%s: %q, %v", word, got, err)
-		}
-	}
-}
 
 // A gate says by its exit code what it found, and never exits with 0 if there is no answer.
 func TestGateExitCodes(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -168,4 +169,9 @@ func reportedTrends(cmd *cobra.Command, folder string, runs []show.NamedRun) (tr
 		}
 	}
 	return trends, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -1,3 +1,5 @@
+//go:build !benchonly
+
 package cli
 
 import (

@@ -192,7 +192,7 @@ contender did the work, an honest interval, and the distance to the physical flo
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Measure:", []*cobra.Command{p.runCommand(), p.bringCommand(), benchCommand(), loadCommand(), profileCommand()}},
+		{"Measure:", append(p.others(), p.runCommand(), benchCommand())},
 		{"Read and compare:", []*cobra.Command{p.showCommand(), p.compareCommand(), p.historyCommand()}},
 		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand()}},
 	} {
@@ -204,7 +204,8 @@ contender did the work, an honest interval, and the distance to the physical flo
 		root.SetHelpCommandGroupID(group.title)
 		root.SetCompletionCommandGroupID(group.title)
 	}
-	root.AddCommand(p.proveCommand(), p.workerCommand(), p.serveCommand())
+	root.AddCommand(p.workerCommand(), p.serveCommand())
+	root.AddCommand(p.hidden()...)
 	present(root, p.name)
 	return root
 }

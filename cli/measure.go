@@ -35,7 +35,7 @@ type measureFlags struct {
 func (f *measureFlags) register(cmd *cobra.Command, layouts int) {
 	f.precision = 0.01
 	flags := cmd.Flags()
-	flags.StringVar(&f.against, "against", "", "compare with the code of the git `revision`, which takes turns with this: --vary @revision,@")
+	flags.StringVar(&f.against, "against", "", "compare with the code of the git `revision`, which takes turns with this: --vary @revision,@;\nOLD..NEW takes two revisions")
 	flags.StringVar(&f.vary, "vary", "", "compare two ways to build or run: `what` is GOGC=100,400 or GOTOOLCHAIN=go1.26.8,go1.27.0\n(any variable), -tags=,purego (a flag of go build) or @main,@\n(revisions; @ is the working tree)")
 	flags.DurationVar(&f.budget, "budget", 3*time.Minute, "total time that measuring may take")
 	flags.Var(&f.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
@@ -55,6 +55,9 @@ func (f *measureFlags) one() bool { return f.against == "" && f.vary == "" }
 // variation is what the sides differ in.
 func (f *measureFlags) variation() (build.Variation, error) {
 	switch {
+	case strings.Contains(f.against, ".."):
+		old, now, _ := strings.Cut(f.against, "..")
+		return build.Variation{Values: []string{old, now}}, nil
 	case f.against != "":
 		return build.Variation{Values: []string{f.against, ""}}, nil
 	case f.vary != "":

@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/internal/service/greeter"
-	"postage/internal/sys/link"
 	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/record"
@@ -90,7 +88,7 @@ func (p program) serveCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			servers := map[string]proc.Server{greeter.Name: greeter.Serve, link.Name: link.Serve}
+			servers := ownServers()
 			for _, suite := range p.suites {
 				maps.Copy(servers, suite.Servers)
 			}

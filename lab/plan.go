@@ -39,21 +39,32 @@ type Plan struct {
 // All are the entries of all cases.
 func (p *Plan) All() []Entry { return append(p.Entries[:len(p.Entries):len(p.Entries)], p.Left...) }
 
-// NewPlan fits the cases into the budget. It leaves out cases from the end until each of the others
-// can have the blocks that an interval needs. It keeps at least one.
+// NewPlan fits the cases into the budget. It leaves out cases until each of the others can have the
+// blocks that an interval needs: first the dearest of those that want more than half of the budget,
+// then from the end. It keeps at least one.
 func NewPlan(entries []Entry, budget time.Duration) Plan {
-	cases := byCase(entries)
-	kept, last := len(cases), goals[len(goals)-1]
-	all := func() (d time.Duration) {
-		for _, rows := range cases[:kept] {
-			d += time.Duration(last.blocks) * estimatedOf(rows, last.rounds)
+	kept := byCase(entries)
+	var left [][]Entry
+	for len(kept) > 1 && needed(kept...) > budget {
+		last := len(kept) - 1
+		for i := range kept {
+			if needs := needed(kept[i]); needs > budget/2 && needs > needed(kept[last]) {
+				last = i
+			}
 		}
-		return d
+		left = slices.Insert(left, 0, kept[last])
+		kept = slices.Delete(kept, last, last+1)
 	}
-	for kept > 1 && all() > budget {
-		kept--
+	return Plan{Entries: slices.Concat(kept...), Left: slices.Concat(left...)}
+}
+
+// needed is how long it takes to give the cases the blocks that an interval needs.
+func needed(cases ...[]Entry) (all time.Duration) {
+	last := goals[len(goals)-1]
+	for _, rows := range cases {
+		all += time.Duration(last.blocks) * estimatedOf(rows, last.rounds)
 	}
-	return Plan{Entries: slices.Concat(cases[:kept]...), Left: slices.Concat(cases[kept:]...)}
+	return all
 }
 
 // estimated is how long a block of so many rows takes, before the run knows better.
@@ -89,7 +100,8 @@ func (p *Plan) Describe(budget time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, budget %v", words.Counted(len(byCase(p.Entries)), "case"), words.Counted(len(p.Entries), "row"), budget)
 	if left := byCase(p.Left); len(left) > 0 {
-		fmt.Fprintf(&b, "; %s more with a larger --budget:", words.Counted(len(left), "case"))
+		all := needed(byCase(p.All())...).Truncate(time.Minute) + time.Minute
+		fmt.Fprintf(&b, "; %s more with --budget %v:", words.Counted(len(left), "case"), all)
 		for _, rows := range left {
 			fmt.Fprintf(&b, " %s", rows[0].Case.Name)
 		}

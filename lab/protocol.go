@@ -1,5 +1,7 @@
 package lab
 
+import "time"
+
 // The conductor speaks to a worker in lines of JSON: a request on the worker's
 // standard input, one reply to each on its standard output, see [proc.Serve]. An
 // earlier revision's program, which a run is against, speaks it too.
@@ -56,4 +58,6 @@ type Batch struct {
 	// Collections of garbage ended during the batch.
 	Collections int64              `json:"collections"`
 	Counters    map[string]float64 `json:"counters,omitempty"`
+	// Took is how long a Runner's operations kept others waiting, with what is not timed. Optional.
+	Took time.Duration `json:"-"`
 }

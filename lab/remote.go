@@ -45,61 +45,47 @@ func (c *remote) ask(ctx context.Context, r request, patience time.Duration) (an
 	return answer, err
 }
 
-// growth is how much more or less an operation may take in batches four times as long.
-const growth = 1.5
+const (
+	// untimed is how many times as long as its timed part a batch may keep others waiting. A
+	// benchmark that stops its timer in each operation takes a hundred times as long.
+	untimed = 4
+	// mostFixed is up to how long one operation may take for calibrate to look for a fixed part.
+	mostFixed = 500 * time.Millisecond
+	// grown is the part of what one operation alone takes that each further one takes where hardly
+	// anything is fixed.
+	grown = 0.9
+)
 
-// mostLooks is how often calibrate looks for growth before it warns.
-const mostLooks = 6
-
-// calibrate finds the number of operations. It warns if what one operation takes depends on it.
+// calibrate finds the number of operations. A batch of two or more has nothing in it that is fixed,
+// a single operation has, so one is the answer only where the next takes as long.
 func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer reply, err error) {
-	run := func(n int) (*Batch, error) { return c.Batch(ctx, n) }
-	if answer.N, err = calibrate(target, 1, run); err != nil {
-		return answer, err
+	run := func(n int) (*Batch, error) {
+		b, err := c.Batch(ctx, n)
+		if err == nil {
+			b.WallNS = max(b.WallNS, b.Took.Nanoseconds()/untimed)
+		}
+		return b, err
 	}
-	for tries := 3; ; tries-- {
-		b, err := run(answer.N)
+	single := time.Duration(math.MaxInt64)
+	for range 2 {
+		b, err := c.Batch(ctx, 1)
 		if err != nil {
 			return answer, err
-		} else if took := time.Duration(b.WallNS); took <= 4*target {
-			break
-		} else if tries == 1 || took > 40*target {
-			return answer, nil // an operation takes so long that more of them are out of the question
+		}
+		if single = min(single, time.Duration(b.WallNS)); single > mostFixed {
+			return reply{N: 1, Warnings: []string{"one operation fills a batch: what it sets up within its timer is in its time"}}, nil
 		}
 	}
-	// Compare the fastest of some batches of either size, by CPU time unless the batch waits: the
-	// machine may do something else meanwhile. The sizes take turns, as it may do so for a while.
-	one, four := math.Inf(1), math.Inf(1)
-	sizes := [...]struct {
-		n     int
-		least *float64
-	}{{answer.N, &one}, {4 * answer.N, &four}}
-	for look := range mostLooks { // what is said of a benchmark is found more than once
-		for try, long := 0, false; try < 3; try++ {
-			for turn := range sizes {
-				size := sizes[(look+try+turn)%len(sizes)] // who comes first changes
-				if long && size.n != answer.N {
-					continue
-				}
-				b, err := run(size.n)
-				if err != nil {
-					return answer, err
-				}
-				ns := b.WallNS
-				if b.CPUNS > b.WallNS/2 {
-					ns = b.CPUNS
-				}
-				*size.least = min(*size.least, float64(ns)/float64(size.n))
-				// It takes much longer already, and may take longer than the user's patience.
-				long = long || time.Duration(b.WallNS) > 8*target
-			}
-		}
-		if four <= growth*one && one <= growth*four {
-			return answer, nil
-		}
+	// The more is fixed, the longer batches are: their difference must not drown in it.
+	target = max(target, single)
+	if answer.N, err = calibrate(target, 2, run); err != nil || single <= target/2 {
+		return answer, err
 	}
-	answer.Warnings = []string{fmt.Sprintf("its time depends on N: %.4g ns/op at N = %d, %.4g ns/op at N = %d", one, answer.N, four, 4*answer.N)}
-	return answer, nil
+	b, err := run(answer.N)
+	if err == nil && float64(b.WallNS) >= grown*float64(single)*float64(answer.N) {
+		answer.N = 1
+	}
+	return answer, err
 }
 
 // warmPart is how many times smaller than a batch each of a warm-up's two batches is.

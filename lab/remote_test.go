@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -10,59 +9,38 @@ import (
 	"postage/record"
 )
 
-// runs is a benchmark that others disturb, for a while each time.
-type runs struct {
+// started is a benchmark that sets something up within its timer.
+type started struct {
 	Runner
-	random *rand.Rand
-	now    time.Duration
-	until  time.Duration // of what is now
-	slow   bool
-	waits  float64             // the part of batches during which others have the processor for 30 ms
-	perOp  func(n int) float64 // ns
+	fixed, perOp, untimed time.Duration
 }
 
-func (r *runs) Batch(_ context.Context, n int) (*Batch, error) {
-	took := time.Duration(float64(n) * r.perOp(n))
-	if r.now > r.until {
-		r.slow = !r.slow
-		r.until = r.now + time.Duration(r.random.ExpFloat64()*float64(150*time.Millisecond))
+func (s *started) Batch(_ context.Context, n int) (*Batch, error) {
+	took := time.Duration(n) * s.perOp
+	if n == 1 {
+		took += s.fixed
 	}
-	if r.slow {
-		took = took * 9 / 5
-	}
-	wall := took
-	if r.random.Float64() < r.waits {
-		wall += 30 * time.Millisecond
-	}
-	r.now += wall
-	return &Batch{WallNS: wall.Nanoseconds(), CPUNS: took.Nanoseconds()}, nil
+	return &Batch{WallNS: took.Nanoseconds(), Took: took + time.Duration(n)*s.untimed}, nil
 }
 
-// What is linear is said to depend on N neither by chance nor for company, and what is not linear
-// always is.
-func TestDependsOnN(t *testing.T) {
-	for name, of := range map[string]struct {
-		perOp func(n int) float64
-		waits float64
-		most  int // warnings in 2,000 benchmarks
-		least int
+// However long a start takes, a batch is as long as its operations are to be seen. One that stops
+// its timer each time takes no minutes.
+func TestCalibratesBehindAStart(t *testing.T) {
+	for _, of := range []struct {
+		benchmark   started
+		least, most int
 	}{
-		"linear":    {perOp: func(int) float64 { return 300 }, most: 1},
-		"quadratic": {perOp: func(n int) float64 { return float64(n) }, most: 2000, least: 2000},
-		"busy":      {perOp: func(n int) float64 { return float64(n) }, waits: 0.2, most: 2000, least: 1970},
-		"set up":    {perOp: func(n int) float64 { return 100 + 7e6/float64(n) }, most: 2000, least: 2000},
+		{started{perOp: 300}, 20_000, 70_000},
+		{started{perOp: time.Microsecond, fixed: 50 * time.Millisecond}, 25_000, 100_000},
+		{started{perOp: time.Microsecond, fixed: 7 * time.Millisecond}, 5_000, 20_000},
+		{started{perOp: 30 * time.Millisecond}, 1, 1},
+		{started{perOp: 30 * time.Millisecond, fixed: 30 * time.Millisecond}, 2, 4},
+		{started{perOp: time.Minute}, 1, 1},
+		{started{perOp: 300, untimed: 50 * time.Microsecond}, 300, 2_000},
 	} {
-		warned := 0
-		for seed := range uint64(2000) {
-			r := &remote{&runs{random: rand.New(rand.NewPCG(1, seed)), perOp: of.perOp, waits: of.waits}}
-			answer, err := r.calibrate(t.Context(), batchTarget)
-			if err != nil {
-				t.Fatal(err)
-			}
-			warned += len(answer.Warnings)
-		}
-		if warned < of.least || warned > of.most {
-			t.Errorf("%s: %d of 2000 warned of, want %d to %d", name, warned, of.least, of.most)
+		answer, err := (&remote{&of.benchmark}).calibrate(t.Context(), batchTarget)
+		if err != nil || answer.N < of.least || answer.N > of.most {
+			t.Errorf("%+v: %d operations (%v), want %d to %d", of.benchmark, answer.N, err, of.least, of.most)
 		}
 	}
 }

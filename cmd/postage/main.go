@@ -1,3 +1,5 @@
+//go:build !benchonly
+
 // Postage tells a Go engineer what a message costs.
 //
 // Usage: see `postage --help`, or the README.

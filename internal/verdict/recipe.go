@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"postage/internal/kit/words"
@@ -19,19 +18,29 @@ func (c *Changes) Recipe() string {
 		return ""
 	}
 	all := len(c.Rows) + c.Untimed
-	needed, fewest, few := stats.MinBlocks, math.MaxInt, c.Untimed
+	const needed = stats.MinBlocks
+	few := c.Untimed
 	for _, r := range c.Rows {
-		if n := len(c.New.BlocksOf(r.New.Row.Case)); n < needed {
-			few, fewest = few+1, min(fewest, n)
+		if len(c.New.BlocksOf(r.New.Row.Case)) < needed {
+			few++
 		}
 	}
 	if few == 0 {
 		return "a larger --budget narrows the intervals, and so does measuring fewer rows"
 	}
-	if c.Untimed > 0 {
-		fewest = 1
+	// A row without a block will take as long as the others do, as far as is known.
+	var took, each time.Duration
+	for i := range c.New.Blocks {
+		each += c.New.Blocks[i].Elapsed / time.Duration(len(c.New.Blocks))
 	}
-	budget := time.Duration(float64(c.New.Run.Elapsed)*float64(needed)/float64(max(1, fewest))*1.2).Truncate(time.Minute) + time.Minute
+	for _, r := range c.Rows {
+		blocks := c.New.BlocksOf(r.New.Row.Case)
+		for _, b := range blocks {
+			took += b.Elapsed / time.Duration(len(blocks))
+		}
+	}
+	took += each * time.Duration(c.Untimed)
+	budget := (took * needed * 5 / 4).Truncate(time.Minute) + time.Minute
 	return fmt.Sprintf("too little time for %d of %s, which want %d blocks each: give --budget %v, or measure fewer", few, words.Counted(all, "row"), needed, budget)
 }
 

@@ -59,6 +59,7 @@ type Benchmark struct {
 	Bytes    int           // that one operation allocates, with what is allocated once
 	Parallel bool          // it calls RunParallel
 	Waits    bool          // it uses less CPU time than wall time
+	Skips    bool          // on purpose: it is no fault
 	Failed   string        // why it cannot be measured, "" if it can
 }
 
@@ -179,6 +180,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 			continue
 		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
 			one.Failed, stopped = stopReason(failed, logged), stopped || failed
+			one.Skips = !failed
 		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t %d %d", &one.Name, &one.Took, &one.CPU, &one.Parallel, &one.Call, &one.Bytes); err != nil {
 			continue
 		}

@@ -32,6 +32,8 @@ func readParts(file string) (map[string]float64, error) {
 		case isKey && (key == "fn" || key == "cfn"):
 			id, name, named := strings.Cut(value, " ") // "(12) name" the first time, "(12)" then
 			if named {
+				// What calls itself is listed once a level: name'2.
+				name, _, _ = strings.Cut(name, "'")
 				names[id] = name
 			}
 			if key == "fn" {

@@ -10,7 +10,7 @@ import (
 	"postage/internal/verdict"
 )
 
-// Names are written once; what a call cost is not the caller's own; the monitor's thread is left
+// Names are written once, and once more for each level of what calls itself; what a call cost is not the caller's own; the monitor's thread is left
 // out, with what it calls.
 func TestReadParts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.1")
@@ -37,6 +37,8 @@ calls=1 0
 0 30
 fn=(4)
 0 31
+fn=(5) x.Hot'2
+0 7
 
 totals: 1156
 `
@@ -44,7 +46,7 @@ totals: 1156
 		t.Fatal(err)
 	}
 	got, err := readParts(file)
-	if want := map[string]float64{"x.Hot": 125, "runtime.memmove": 900, "runtime.usleep": 31, "runtime.sysmon": -30}; err != nil || !maps.Equal(got, want) {
+	if want := map[string]float64{"x.Hot": 132, "runtime.memmove": 900, "runtime.usleep": 31, "runtime.sysmon": -30}; err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v, %v: want %v", got, err, want)
 	}
 }
@@ -74,7 +76,7 @@ func TestCountResumed(t *testing.T) {
 			limits = CountThresholds()
 		}
 		run := CountedRun{Rows: []Counted{slower}}
-		if err := new(Set).Count(t.Context(), limits, &run, nil); err != nil {
+		if err := new(Set).Count(t.Context(), limits, 0, &run, nil); err != nil {
 			t.Fatal(err)
 		}
 		if slower = run.Rows[0]; slower.Outcome != want || run.Outcome != want || (slower.Why == "") != (want == verdict.Passed) {
@@ -82,7 +84,7 @@ func TestCountResumed(t *testing.T) {
 		}
 	}
 	run := CountedRun{Rows: []Counted{hang}}
-	if err := new(Set).Count(t.Context(), CountThresholds(), &run, nil); err != nil || run.Rows[0].Outcome != "" || run.Outcome != verdict.Inconclusive {
+	if err := new(Set).Count(t.Context(), CountThresholds(), 0, &run, nil); err != nil || run.Rows[0].Outcome != "" || run.Outcome != verdict.Inconclusive {
 		t.Errorf("what failed is %+v, %v", run, err)
 	}
 }

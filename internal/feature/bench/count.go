@@ -55,8 +55,9 @@ func Valgrind() (string, error) {
 // executes beyond a batch of fewer, so that set-up cancels, with GOMAXPROCS=1 and without the
 // collector. Counts need no quiet machine: as many processes run at once as there are processors.
 // The run may have rows already, which are judged by these limits. done is called after each
-// benchmark that is added to them.
-func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, run *CountedRun, done func() error) error {
+// benchmark that is added to them. After budget, unless it is 0, no benchmark is begun.
+func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, budget time.Duration, run *CountedRun, done func() error) error {
+	began, late := time.Now(), 0
 	valgrind, err := Valgrind()
 	if err != nil {
 		return err
@@ -69,6 +70,10 @@ func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, run *Counted
 	run.Judge()
 	for _, name := range s.cases {
 		if slices.ContainsFunc(run.Rows, func(c Counted) bool { return c.Case == name }) {
+			continue
+		}
+		if budget > 0 && time.Since(began) > budget {
+			late++
 			continue
 		}
 		both := s.pairs[name]
@@ -89,6 +94,10 @@ func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, run *Counted
 				return err
 			}
 		}
+	}
+	if late > 0 {
+		run.Late = late
+		run.Judge()
 	}
 	return nil
 }
@@ -304,8 +313,12 @@ func pairUp(folder, said string, of sizes) (p process, err error) {
 		for len(all) < of.pairs {
 			all = append(all, 0) // it was not called
 		}
-		p.functions[name] = stats.Median(all)
+		if of := stats.Median(all); of > 0 { // below 0 is the runtime's, which a short batch had more of
+			p.functions[name] = of
+		}
 	}
-	p.instructions, p.allocs, p.bytes = stats.Median(each), stats.Median(allocs), stats.Median(bytes)
+	p.instructions = max(0, stats.Median(each))
+	p.allocs = max(0, stats.Median(allocs))
+	p.bytes = max(0, stats.Median(bytes))
 	return p, nil
 }

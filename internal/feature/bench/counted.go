@@ -138,6 +138,8 @@ type CountedRun struct {
 	Notes     []string  `json:"notes"` // what was not counted, and why
 	// Lost names the packages and benchmarks that fail on the new side only.
 	Lost []string `json:"lost,omitempty"`
+	// Late is how many benchmarks there was no time for.
+	Late int `json:"late,omitempty"`
 }
 
 // CountedVersion is the version of the JSON form.
@@ -148,7 +150,7 @@ const notTime = "instructions that Valgrind counted, with GOMAXPROCS=1 and witho
 // Judge sets the outcome from the rows.
 func (r *CountedRun) Judge() {
 	r.Version, r.What, r.Outcome = CountedVersion, notTime, verdict.Passed
-	if len(r.Lost) > 0 {
+	if len(r.Lost) > 0 || r.Late > 0 {
 		r.Outcome = verdict.Inconclusive
 	}
 	for i := range r.Rows {

@@ -20,10 +20,11 @@ import (
 
 // Package is a package whose tests have benchmarks.
 type Package struct {
-	Path   string   // its import path
-	Folder string   // where its sources are, and where its benchmarks run
-	Label  string   // its name in rows
-	Tops   []string // its benchmark functions: "BenchmarkMarshal"
+	Path   string            // its import path
+	Folder string            // where its sources are, and where its benchmarks run
+	Label  string            // its name in rows
+	Tops   []string          // its benchmark functions: "BenchmarkMarshal"
+	texts  map[string]string // their source
 }
 
 // declared matches the declarations of benchmark functions in a test file.
@@ -58,7 +59,7 @@ func Find(ctx context.Context, source *build.Source, patterns []string, old bool
 		} else if p.Error != nil && p.Dir == "" {
 			return nil, fmt.Errorf("go list %s: %s", p.ImportPath, p.Error.Err)
 		}
-		found := Package{Path: p.ImportPath, Folder: p.Dir, Label: p.ImportPath}
+		found := Package{Path: p.ImportPath, Folder: p.Dir, Label: p.ImportPath, texts: map[string]string{}}
 		if p.Module != nil {
 			found.Label = strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
 			if found.Label == "" {
@@ -71,14 +72,20 @@ func Find(ctx context.Context, source *build.Source, patterns []string, old bool
 			if err != nil {
 				return nil, err
 			}
-			file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
+			positions := token.NewFileSet()
+			file, err := parser.ParseFile(positions, name, source, parser.SkipObjectResolution)
 			for _, m := range declared.FindAllSubmatch(bytes.ReplaceAll(source, []byte("\r\n"), []byte("\n")), -1) {
 				declares := func(d ast.Decl) bool {
 					f, is := d.(*ast.FuncDecl)
 					return is && f.Name.Name == string(m[1])
 				}
-				if err == nil && !slices.ContainsFunc(file.Decls, declares) {
-					continue // in a comment
+				if err == nil {
+					at := slices.IndexFunc(file.Decls, declares)
+					if at < 0 {
+						continue // in a comment
+					}
+					from := positions.Position(file.Decls[at].(*ast.FuncDecl).Name.Pos()).Offset
+					found.texts[string(m[1])] = string(source[from:positions.Position(file.Decls[at].End()).Offset])
 				}
 				if !slices.Contains(found.Tops, string(m[1])) {
 					found.Tops = append(found.Tops, string(m[1]))

@@ -528,3 +528,48 @@ func BenchmarkSetsUpOnce(b *testing.B) {
 		}
 	}
 }
+
+// A gate passes a benchmark that skips on both sides, and a package that is new with its benchmark.
+func TestNothingToGate(t *testing.T) {
+	g := onGround(t, map[string]string{"go.mod": goMod, "a/a_test.go": tests("a", "\tb.Skip(\"no server\")")})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	g.write(map[string]string{"b/b_test.go": tests("b", "")})
+	set, err := g.found("", Options{Vary: againstHEAD, All: true})
+	g.want(g.cases(set, err))
+	g.want(set.Notes, "example.org/m/a BenchmarkIt: on both sides it skips: a_test.go:6: no server", "example.org/m/b BenchmarkIt is new: HEAD does not have it")
+	if !set.Passes() {
+		t.Error("a gate has no answer")
+	}
+}
+
+// A benchmark that only the new side has runs on the old code too, from the new tests; one that
+// both have, and that was changed, does with --tests new.
+func TestNewTestsOnOldCode(t *testing.T) {
+	has := func(name, is string) string {
+		return "package a\n\nimport \"testing\"\n\nfunc Benchmark" + name + "(b *testing.B) {\n\tb.Log(is)\n\tif is != " + is + " {\n\t\tb.Fatal(is)\n\t}\n}\n"
+	}
+	g := onGround(t, map[string]string{"go.mod": goMod, "a/a.go": "package a\n\nconst is = 1\n", "a/a_test.go": has("Both", "1")})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	g.write(map[string]string{"a/a.go": "package a\n\nconst is = 2\n", "a/a_test.go": has("Both", "2"), "a/b_test.go": has("New", "is")})
+	o := Options{Vary: againstHEAD}
+	old := func(tests string) (all []string) {
+		o.Tests = tests
+		set, err := g.found("", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range set.Entries {
+			if e.Old {
+				all = append(all, e.Case.Name+" "+e.Contender.NotPossible)
+			}
+		}
+		return append(all, append(set.Warnings, set.Notes...)...)
+	}
+	g.want(old(""), "Bench/pkg=a/Both ", "Bench/pkg=a/New ",
+		"example.org/m/a BenchmarkBoth: its source differs between the sides; --tests new has the old code run the new one",
+		"example.org/m/a BenchmarkNew is new: the old code runs it from the new tests")
+	g.want(old("new"), "Bench/pkg=a/Both it fails: a_test.go:8: 1", "Bench/pkg=a/New ")
+	g.want(old("own"), "Bench/pkg=a/Both ", "example.org/m/a BenchmarkNew is new: HEAD does not have it")
+}

@@ -17,6 +17,9 @@ type live struct {
 	// it has, after the first batch and after the last.
 	first, last residue
 	runs        int
+	wall        bool          // its time is wall time
+	once        time.Duration // how long one operation kept the process, with all that is not timed
+	linear      int           // in how many batches, one after the other, nothing was fixed
 }
 
 var _ lab.Runner = (*live)(nil)
@@ -35,7 +38,7 @@ func (b *Binary) start(one *Benchmark, cpu, layout int) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &live{child: child}, nil
+	return &live{child: child, wall: one.Parallel || one.Waits}, nil
 }
 
 // question has its fields in the order that hook.go.txt reads.
@@ -61,47 +64,122 @@ func (l *live) Open(ctx context.Context) error {
 	return l.ask(ctx, question{Op: "open"}, &struct{}{})
 }
 
-// Batch runs the benchmark with b.N = n.
+const (
+	// fixedPart is the part of a batch that may be fixed, and counts as nothing.
+	fixedPart = 0.01
+	// cheapPart is the part of a batch's time up to which one operation more is always run.
+	cheapPart = 0.05
+	// surelyLinear is after how many batches without a fixed part a process looks for none.
+	surelyLinear = 2
+)
+
+// Batch runs n operations: the benchmark with b.N = n+1, less one with b.N = 1, so that what it sets
+// up within its timer cancels. Where there is nothing to cancel, the second may go. A single
+// operation is run as it stands.
 func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
-	var answer struct {
-		lab.Batch
-		SetBytes     int64 `json:"set_bytes"`
-		Instructions int64 `json:"instructions"` // -1 if they are not counted
-		residue
-		Extra map[string]float64 `json:"extra"`
+	if n == 1 || l.linear >= surelyLinear {
+		b, err := l.run(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if n > 1 {
+			b.Took -= l.once
+		}
+		return b.of(n, l.wall), nil
 	}
-	if err := l.ask(ctx, question{Op: "run", N: n}, &answer); err != nil {
+	fixed, err := l.run(ctx, 1)
+	if err != nil {
 		return nil, err
 	}
+	b, err := l.run(ctx, n+1)
+	if err != nil {
+		return nil, err
+	}
+	l.linear++
+	beyond := float64(fixed.WallNS) - float64(b.WallNS)/float64(n+1)
+	if beyond > fixedPart*float64(b.WallNS) || float64(fixed.Took) < cheapPart*float64(b.Took) {
+		l.linear = 0
+	}
+	l.once = fixed.Took
+	b.less(fixed)
+	return b.of(n, l.wall), nil
+}
+
+// answered is what the hook says of a batch.
+type answered struct {
+	lab.Batch
+	SetBytes     int64 `json:"set_bytes"`
+	Instructions int64 `json:"instructions"` // -1 if they are not counted
+	residue
+	Extra map[string]float64 `json:"extra"`
+}
+
+// run runs the benchmark with b.N = n.
+func (l *live) run(ctx context.Context, n int) (*answered, error) {
+	answer, began := &answered{}, time.Now()
+	if err := l.ask(ctx, question{Op: "run", N: n}, answer); err != nil {
+		return nil, err
+	}
+	answer.Took = time.Since(began)
 	if l.runs++; l.runs == 1 {
 		l.first = answer.residue
 		l.first.said = l.child.Said()
 	}
 	l.last = answer.residue
 	l.last.said = l.child.Said()
-	b := answer.Batch
+	return answer, nil
+}
+
+// less takes from a batch what another took.
+func (a *answered) less(other *answered) {
+	a.WallNS -= other.WallNS
+	a.Took -= other.Took
+	a.CPUNS = max(1, a.CPUNS-other.CPUNS)
+	a.Allocs = max(0, a.Allocs-other.Allocs)
+	a.Bytes = max(0, a.Bytes-other.Bytes)
+	a.Collections = max(0, a.Collections-other.Collections)
+	if a.Instructions >= 0 {
+		a.Instructions = max(0, a.Instructions-other.Instructions)
+	}
+}
+
+// of is the batch of n operations. A figure that the benchmark reports itself takes the place of
+// the measured one, as with go test. wall says that its time is wall time.
+func (a *answered) of(n int, wall bool) *lab.Batch {
+	b := &a.Batch
 	b.WallNS = max(1, b.WallNS)
-	if b.CPUNS == 0 {
+	if b.CPUNS <= 0 {
 		b.CPUNS = -1 // not known, or too short to say anything
 	}
 	counters := map[string]float64{}
-	for unit, value := range answer.Extra {
+	for unit, value := range a.Extra {
+		all := value * float64(n) // readers divide by n
 		switch unit {
-		case "ns/op", "B/op", "allocs/op": // the extra columns have what was measured
-			continue
+		case "ns/op":
+			b.WallNS = max(1, int64(all))
+			b.CPUNS = b.WallNS
+		case "B/op":
+			b.Bytes = int64(all)
+		case "allocs/op":
+			b.Allocs = int64(all)
+		default:
+			counters[unit] = all
 		}
-		counters[unit] = value * float64(n) // readers divide by n
 	}
-	if answer.Instructions >= 0 {
-		counters[record.Instructions] = float64(answer.Instructions)
+	if a.Instructions >= 0 {
+		counters[record.Instructions] = float64(a.Instructions)
 	}
-	if answer.SetBytes > 0 {
-		counters["MB/s"] = float64(answer.SetBytes) * float64(n) * 1e3 / float64(b.WallNS) * float64(n)
+	if _, own := counters["MB/s"]; a.SetBytes > 0 && !own {
+		ns := b.CPUNS
+		if wall || ns < 0 {
+			ns = b.WallNS
+		}
+		counters["MB/s"] = float64(a.SetBytes) * float64(n) * 1e3 / float64(ns) * float64(n)
 	}
 	if len(counters) > 0 {
 		b.Counters = counters
 	}
-	return &b, nil
+	return b
 }
 
 // Collect collects garbage, and uses up a part of the next cycle.

@@ -192,3 +192,80 @@ func BenchmarkThread(b *testing.B) {
 		t.Errorf("the CPU time of a batch is %.2f%% above its thread's, want 0", 100*got)
 	}
 }
+
+// What a benchmark sets up within its timer is not in what an operation takes or allocates, and
+// neither is stopping the timer in each.
+func TestWhatIsFixedCancels(t *testing.T) {
+	binary := binaryOf(t, `package counted
+
+import "testing"
+
+var sink int
+var table []*int
+
+func work(n int) {
+	for j := range n {
+		sink ^= j * sink
+	}
+}
+
+func BenchmarkPlain(b *testing.B) {
+	for range b.N {
+		work(3000)
+	}
+}
+
+func BenchmarkStarted(b *testing.B) {
+	work(20_000_000)
+	for range 10_000 {
+		table = append(table[:0], new(int))
+	}
+	for range b.N {
+		work(3000)
+	}
+}
+
+func BenchmarkReports(b *testing.B) {
+	for range b.N {
+		work(3000)
+	}
+	b.ReportMetric(5, "ns/op")
+	b.ReportMetric(2, "allocs/op")
+}
+
+func BenchmarkStops(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		work(10)
+		b.StartTimer()
+		work(3000)
+	}
+}
+`)
+	perOp := func(name string) (cpu []float64, allocs int64) {
+		l, ctx := opened(t, binary, name)
+		for range 7 {
+			const n = 2000
+			b, err := l.Batch(ctx, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cpu, allocs = append(cpu, float64(b.CPUNS)/n), max(allocs, b.Allocs)
+		}
+		if _, err := l.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		return cpu, allocs
+	}
+	plain, _ := perOp("BenchmarkPlain")
+	for _, name := range []string{"BenchmarkStarted", "BenchmarkStops"} {
+		cpu, allocs := perOp(name)
+		if ratio := stats.Median(cpu) / stats.Median(plain); ratio < 0.7 || ratio > 1.4 || allocs > 1000 {
+			t.Errorf("%s: %.3f times as long as without (%.0f ns), %d allocations", name, ratio, stats.Median(cpu), allocs)
+		}
+	}
+	reported, allocs := perOp("BenchmarkReports")
+	if stats.Median(reported) != 5 || allocs != 4000 {
+		t.Errorf("what it reports itself: %v ns/op, %d allocations", reported, allocs)
+	}
+}

@@ -159,15 +159,21 @@ func (b *benchmarks) summary() []string {
 		lines = append(lines, fmt.Sprintf("%s unchanged: %d the same, %d undecided; the smallest change that could be seen in all of them: %s",
 			words.Counted(n, "benchmark"), same, n-same, show.Seen(worst)))
 	}
-	sum, square := 0.0, 0.0
+	n, sum, square := 0.0, 0.0, 0.0
 	for _, r := range b.changes.Rows {
+		if !r.Ratio.Bounded() {
+			continue // too few blocks to say anything
+		}
+		n++
 		sum += math.Log(r.Ratio.Value)
 		half := math.Log(r.Ratio.High/r.Ratio.Low) / 2
 		square += half * half
 	}
-	n := float64(len(b.changes.Rows))
+	if n == 0 {
+		return lines
+	}
 	mean, half := sum/n, math.Sqrt(square)/n
-	return append(lines, fmt.Sprintf("geometric mean of new/old over %s: %s", words.Counted(len(b.changes.Rows), "benchmark"),
+	return append(lines, fmt.Sprintf("geometric mean of new/old over %s: %s", words.Counted(int(n), "benchmark"),
 		report.RatioText(verdict.Interval{Value: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)})))
 }
 
@@ -258,11 +264,17 @@ func (b *benchmarks) compared(d *report.Doc, rows []*verdict.Change) {
 	if !wide {
 		interval = report.ShortRatio
 	}
+	ratio := func(r *verdict.Change) string {
+		if !r.Ratio.Bounded() {
+			return "no interval"
+		}
+		return interval(r.Ratio)
+	}
 	columns := []report.Column[*verdict.Change]{
 		report.Texts("benchmark", func(r *verdict.Change) string { return benchmarkName(r.New.Row.Case) }),
 		report.Figures("old ns/op", func(r *verdict.Change) string { return report.Grouped(r.Old.NSOp.Value) }).When(report.IfRoom),
 		report.Figures("new ns/op", func(r *verdict.Change) string { return report.Grouped(r.New.NSOp.Value) }),
-		report.Figures("new/old (95%)", func(r *verdict.Change) string { return interval(r.Ratio) }),
+		report.Figures("new/old (95%)", ratio),
 		report.Texts("verdict", func(r *verdict.Change) string { return string(r.Verdict) }),
 		report.Figures("could be seen", func(r *verdict.Change) string { return show.Seen(r.Seen) }).When(report.IfRoom),
 		report.Figures("layouts", func(r *verdict.Change) string { return report.Known(r.Spread, show.Spread) }).When(report.IfRoom),

@@ -106,6 +106,9 @@ func PrintCounts(w io.Writer, run *CountedRun, form report.Form) error {
 		d.Paragraph("- ", words.Counted(same, "benchmark")+" executed as many instructions as before")
 	}
 	d.Marked("not passed:", whys...)
+	if run.Late > 0 {
+		failed = append(failed, words.Counted(run.Late, "benchmark")+": the budget was used up; --count --resume goes on")
+	}
 	d.Marked("not counted:", append(failed, run.Notes...)...)
 	d.Marked("warning:", warnings...)
 	d.Note(notTime)

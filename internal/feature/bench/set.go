@@ -29,6 +29,7 @@ type Options struct {
 	Patterns []string        // packages
 	Bench    string          // regular expression, as go test -bench takes it
 	Vary     build.Variation // what the sides differ in; one side without values
+	Tests    string          // "new": the old code runs the new side's tests; "own": its own; "": its own, and the new side's benchmarks that it lacks
 	All      bool            // packages too whose code is the same on all sides
 	CPUs     []int           // values of GOMAXPROCS to run each benchmark with; empty for the current one
 	Layouts  int             // function layouts in which each test binary is built: 1 for the linker's own, 0 for as many as the packages leave time for
@@ -48,9 +49,14 @@ type Set struct {
 	// Sides are what the benchmarks are built from; Close removes it.
 	*build.Sides
 	// Same says how much is not measured, as it is the same code on both sides; "" for nothing.
-	Same  string
-	cases []string
-	pairs map[string]pair // by case; the old half has no binary where there is one side
+	Same string
+	// harmless counts the notes that a gate passes: what only one side has, or both skip.
+	harmless int
+	// Warnings say which tests the old code runs where that matters.
+	Warnings []string
+	lent     []*build.Source // of old code with the new side's tests
+	cases    []string
+	pairs    map[string]pair // by case; the old half has no binary where there is one side
 }
 
 // pair is a benchmark on both sides.
@@ -69,6 +75,7 @@ type side struct {
 	binaries   map[string]*Binary // by package
 	benchmarks map[string][]Benchmark
 	failed     map[string]error // packages that do not build
+	lent       *side            // the same code with the new side's tests, for benchmarks that it lacks; nil for none
 }
 
 // New finds the benchmarks, builds them, and runs each once.
@@ -126,6 +133,11 @@ func (s *Set) find(ctx context.Context, o *Options) (sides []*side, err error) {
 
 // built makes the sides from source.
 func (s *Set) built(ctx context.Context, o *Options) ([]*side, error) {
+	if o.Tests == "new" && o.Vary.OfCode() {
+		if err := s.lendAll(ctx, o); err != nil {
+			return nil, err
+		}
+	}
 	sides, err := s.find(ctx, o)
 	if err != nil {
 		return nil, err
@@ -142,7 +154,82 @@ func (s *Set) built(ctx context.Context, o *Options) ([]*side, error) {
 			return nil, err
 		}
 	}
+	for _, old := range sides[:len(sides)-1] {
+		if o.Tests != "" || old.Revision == "" {
+			continue
+		}
+		if err := s.lend(ctx, o, old, now); err != nil {
+			return nil, err
+		}
+	}
 	return sides, nil
+}
+
+// lendAll has each revision but the new side tested by the new side's tests.
+func (s *Set) lendAll(ctx context.Context, o *Options) error {
+	packages, err := Find(ctx, s.Now().Source, o.Patterns, false)
+	if err != nil {
+		return s.Now().Wrap(err)
+	}
+	for _, one := range s.All {
+		if one.Revision == "" || one == s.Now() {
+			continue
+		}
+		if err := one.TakeTests(ctx, s.Now().Source, foldersOf(packages)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lend builds the packages of an old side that lack a benchmark once more, with the new side's
+// tests.
+func (s *Set) lend(ctx context.Context, o *Options, old, now *side) error {
+	var lacking []Package
+	for _, p := range now.packages {
+		lacks := func(one Benchmark) bool { return one.Failed == "" && find(old.benchmarks[p.Path], one.Name) == nil }
+		if old.failed[p.Path] == nil && slices.ContainsFunc(now.benchmarks[p.Path], lacks) {
+			lacking = append(lacking, p)
+		}
+	}
+	if len(lacking) == 0 {
+		return nil
+	}
+	source, err := build.Revision(ctx, o.Folder, old.Revision)
+	if err != nil {
+		return err
+	}
+	s.lent = append(s.lent, source)
+	if err := source.TakeTests(ctx, now.Source, foldersOf(lacking)); err != nil {
+		return err
+	}
+	with := *old.Side
+	with.Source = source
+	lent := &side{Side: &with, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
+	if lent.packages, err = Find(ctx, source, o.Patterns, true); err != nil {
+		return err
+	}
+	lent.packages = slices.DeleteFunc(lent.packages, func(p Package) bool {
+		return !slices.ContainsFunc(lacking, func(lacks Package) bool { return lacks.Path == p.Path })
+	})
+	old.lent = lent
+	return o.build(ctx, lent)
+}
+
+func foldersOf(packages []Package) (all []string) {
+	for _, p := range packages {
+		all = append(all, p.Folder)
+	}
+	return all
+}
+
+// Close removes what the benchmarks are built from.
+func (s *Set) Close() error {
+	err := s.Sides.Close()
+	for _, source := range s.lent {
+		err = errors.Join(err, source.Close())
+	}
+	return err
 }
 
 // leaveSame takes the packages from all sides whose tests are the same code, and says how many.
@@ -237,7 +324,7 @@ func (s *Set) join(o Options, now, old *side, of string) {
 				s.note("%s %s was not run: %s", p.Path, one.Name, why)
 				s.Lost = append(s.Lost, p.Path+" "+one.Name)
 			} else {
-				s.note("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
+				s.pass("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
 			}
 		}
 	}
@@ -260,8 +347,21 @@ func unreached(now, old []Benchmark, lacked Benchmark) string {
 func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of string) {
 	var was *Benchmark
 	if old != nil {
-		if was = find(old.benchmarks[p.Path], one.Name); was == nil {
-			s.note("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
+		if was = find(old.benchmarks[p.Path], one.Name); was == nil && old.lent != nil {
+			if was = find(old.lent.benchmarks[p.Path], one.Name); was != nil && was.Failed == "" {
+				old = old.lent
+				s.Warnings = append(s.Warnings, fmt.Sprintf("%s %s is new: the old code runs it from the new tests", p.Path, one.Name))
+			} else {
+				was = nil
+			}
+		} else if was != nil && o.Tests == "" && changed(now, old, p.Path, one.Name) {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s %s: its source differs between the sides; --tests new has the old code run the new one", p.Path, one.Name))
+		}
+		if was == nil {
+			s.pass("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
+			return
+		} else if one.Skips && was.Skips {
+			s.pass("%s %s: on both sides %s", p.Path, one.Name, one.Failed)
 			return
 		}
 		if one.Failed != "" && was.Failed == "" {
@@ -293,7 +393,34 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 	}
 }
 
+// Passes reports whether there is nothing to measure, and no fault in that: the sides have the same
+// code, or no benchmark in common.
+func (s *Set) Passes() bool {
+	alone := len(s.Notes) > 0 && len(s.Notes) == s.harmless
+	return len(s.All) > 1 && len(s.Entries) == 0 && (alone || len(s.Notes) == 0 && s.Same != "")
+}
+
+// pass is a note on what a gate passes.
+func (s *Set) pass(format string, a ...any) {
+	s.note(format, a...)
+	s.harmless++
+}
+
 func (s *Set) note(format string, a ...any) { s.Notes = append(s.Notes, fmt.Sprintf(format, a...)) }
+
+// changed reports whether the source of the function that a benchmark is in differs between sides.
+func changed(now, old *side, path, name string) bool {
+	function, _, _ := strings.Cut(name, "/")
+	text := func(s *side) string {
+		for _, p := range s.packages {
+			if p.Path == path {
+				return p.texts[function]
+			}
+		}
+		return ""
+	}
+	return text(now) != text(old)
+}
 
 func find(all []Benchmark, name string) *Benchmark {
 	for i := range all {

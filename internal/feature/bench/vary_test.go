@@ -127,7 +127,7 @@ func (g *ground) counted() map[string]Counted {
 		g.Fatal(err)
 	}
 	var run CountedRun
-	if err := set.Count(g.Context(), CountThresholds(), &run, nil); err != nil {
+	if err := set.Count(g.Context(), CountThresholds(), 0, &run, nil); err != nil {
 		g.Fatal(err)
 	}
 	by := map[string]Counted{}

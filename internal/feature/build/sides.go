@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -254,14 +253,13 @@ func (v *Variation) wrap(value string, err error) error {
 	return &lab.Hinted{Err: err, Hint: hint}
 }
 
-// differences are the versions that are not the same.
+// differences are the versions that are not the same. A module that only one side uses is none: its
+// code imports another package.
 func differences(old, now map[string]string) string {
 	var all []string
-	both := maps.Clone(old)
-	maps.Copy(both, now)
-	for _, path := range slices.Sorted(maps.Keys(both)) {
-		if was, is := old[path], now[path]; was != is {
-			all = append(all, fmt.Sprintf("%s %s → %s", path, cmp.Or(was, "none"), cmp.Or(is, "none")))
+	for _, path := range slices.Sorted(maps.Keys(old)) {
+		if was, is := old[path], now[path]; was != is && was != "" && is != "" {
+			all = append(all, fmt.Sprintf("%s %s → %s", path, was, is))
 		}
 	}
 	return strings.Join(all, ", ")

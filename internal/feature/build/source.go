@@ -124,6 +124,54 @@ func (s *Source) Folder(ctx context.Context) (string, error) {
 	return s.folder, nil
 }
 
+// TakeTests has a revision's packages tested by another source's tests and their testdata, where the
+// revision has the packages. The folders are the other source's.
+func (s *Source) TakeTests(ctx context.Context, from *Source, folders []string) error {
+	to, err := s.Folder(ctx)
+	if err != nil {
+		return err
+	}
+	top, err := from.Folder(ctx)
+	if err != nil {
+		return err
+	}
+	s.shared = true // by the commit alone, nobody knows what is built
+	for _, folder := range folders {
+		below, err := filepath.Rel(top, folder)
+		if err != nil || !filepath.IsLocal(below) {
+			continue
+		}
+		target := filepath.Join(to, below)
+		if _, err := os.Stat(target); err != nil {
+			continue // the revision does not have it
+		}
+		old, _ := filepath.Glob(filepath.Join(target, "*_test.go"))
+		for _, name := range append(old, filepath.Join(target, "testdata")) {
+			if err := os.RemoveAll(name); err != nil {
+				return err
+			}
+		}
+		tests, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		for _, name := range tests {
+			text, err := os.ReadFile(name)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(target, filepath.Base(name)), text, 0o666)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		data := filepath.Join(folder, "testdata")
+		if _, err := os.Stat(data); err != nil {
+			continue
+		}
+		if err := os.CopyFS(filepath.Join(target, "testdata"), os.DirFS(data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Output is what a program prints that runs in the source's folder, see [Output].
 func (s *Source) Output(ctx context.Context, program string, arguments ...string) (string, error) {
 	folder, err := s.Folder(ctx)

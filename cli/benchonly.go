@@ -1,0 +1,15 @@
+//go:build benchonly
+
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"postage/internal/sys/proc"
+)
+
+func (p program) others() []*cobra.Command { return nil }
+
+func (p program) hidden() []*cobra.Command { return nil }
+
+func ownServers() map[string]proc.Server { return map[string]proc.Server{} }
