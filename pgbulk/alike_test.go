@@ -2,7 +2,6 @@ package pgbulk_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -227,21 +226,7 @@ func TestAlteredBeforeFirstRow(t *testing.T) {
 			}
 			table := newTable(t, conn, "k int, v float4")
 			to := pgbulk.Table{Name: table, Columns: []string{"k", "v"}}
-			w, err := newWriter[[]any](t.Context(), conn, opInsert, to, settings{Strategy: s})
-			if err != nil {
-				t.Fatal(err)
-			}
-			must(t, other, "alter table "+table.Sanitize()+" alter v type int")
-			err = w.Write(t.Context(), []any{1, 1.5})
-			if err == nil {
-				err = w.Flush(t.Context())
-			}
-			w.Close()
-			check(table, err)
-
-			table = newTable(t, conn, "k int, v float4")
-			to.Name = table
-			_, err = insert(t.Context(), conn, to, pgbulk.Values(func(yield func([]any) bool) {
+			_, err := insert(t.Context(), conn, to, pgbulk.Values(func(yield func([]any) bool) {
 				must(t, other, "alter table "+table.Sanitize()+" alter v type int")
 				yield([]any{1, 1.5})
 			}), settings{Strategy: s})
@@ -313,7 +298,7 @@ func TestRolesInOneTransaction(t *testing.T) {
 func TestNilSources(t *testing.T) {
 	conn := connect(t)
 	to := pgbulk.Table{Name: newTable(t, conn, "id int primary key"), Columns: []string{"id"}, Key: []string{"id"}}
-	for what, rows := range map[string]pgbulk.Source{"Values": pgbulk.Values(nil), "Structs": pgbulk.Structs[struct{ ID int }](nil), "Fallible": pgbulk.Fallible(nil), "zero": {}} {
+	for what, rows := range map[string]pgbulk.Source{"Values": pgbulk.Values(nil), "Structs": pgbulk.Structs[struct{ ID int }](nil), "zero": {}} {
 		if _, err := upsert(t.Context(), conn, to, rows, settings{}); err == nil || !strings.Contains(err.Error(), "no source of rows") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -364,15 +349,9 @@ func TestColumnsOfStructs(t *testing.T) {
 		if _, err := upsert(t.Context(), conn, to, pgbulk.Structs(slices.Values(pointers)), settings{Strategy: s}); err != nil {
 			t.Errorf("%s: %v", name(s), err)
 		}
-		w, err := newWriter[row](t.Context(), conn, opUpdate, pgbulk.Table{Name: table, Key: []string{"a_id"}}, settings{})
-		if err != nil {
-			t.Errorf("%s: %v", name(s), err)
-			continue
-		}
-		if err := errors.Join(w.Write(t.Context(), rows[0]), w.Flush(t.Context())); err != nil {
+		if _, err := update(t.Context(), conn, pgbulk.Table{Name: table, Key: []string{"a_id"}}, pgbulk.Structs(slices.Values(rows[:1])), settings{}); err != nil {
 			t.Errorf("%s: %v", name(s), err)
 		}
-		w.Close()
 	}
 	table := newTable(t, conn, "id int primary key")
 	type surplus struct{ ID, Nope int }

@@ -70,7 +70,7 @@ func (a *auto) row(ctx context.Context, row []any) error {
 	switch {
 	case !a.staging && (full || a.session.chunk.rows() >= fewRows-1 || a.session.chunk.size()+size > bufferSize):
 		a.become(&copying{session: a.session, chosen: true}, row)
-	case full && a.stages && (a.session.keyed.unknown || a.session.keyed.inexact || a.session.keyOrder() || !a.session.large(size)):
+	case full && a.stages && (a.session.keyed.unknown || a.session.keyed.inexact || !a.session.large(size)):
 		a.become(&copying{session: a.session, chosen: true}, row)
 	case full:
 		a.statements(row)

@@ -101,9 +101,6 @@ func (b *bind) send(ctx context.Context) error {
 	if b.session.chunk.rows() == 0 {
 		return nil
 	}
-	if b.session.keyOrder() && !b.single && !b.session.keyed.repeated {
-		return errKeyOrder
-	}
 	if size := b.session.chunk.size() + bindOverhead + 4*len(b.session.columns); size > maxValue {
 		return &rowError{row: b.session.chunk.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
 	}
@@ -288,8 +285,11 @@ func (b *bind) ending() string {
 	return tail
 }
 
-// sorted reports whether the statement is to be sorted: it has all of the call's rows.
-func (b *bind) sorted() bool { return b.session.keyed.sorts && b.single }
+// sorted reports whether the statement is to be sorted, where that is nearly free: it has all of the
+// call's rows, none are returned, and the server fills in no other columns.
+func (b *bind) sorted() bool {
+	return b.session.keyed.sorts && b.single && b.session.returned == nil && !b.session.layout.fills
+}
 
 // asSorted ends the subquery of a statement's rows.
 func (b *bind) asSorted() string {

@@ -14,7 +14,6 @@ const maxParams = 65535
 
 // check fills in defaults and refuses what cannot work, before anything is sent.
 func (s *settings) check(t *Table) error {
-	target := s.Constraint != "" || s.Target != "" || s.TargetWhere != ""
 	switch {
 	case len(t.Name) == 0:
 		return errors.New("no table name")
@@ -24,16 +23,12 @@ func (s *settings) check(t *Table) error {
 		return fmt.Errorf("%d columns, more than %d", len(t.Columns), maxParams)
 	case !slices.Contains([]Strategy{Auto, Bind, Copy, Unnest}, s.Strategy):
 		return fmt.Errorf("unknown strategy %q", s.Strategy)
-	case s.Constraint != "" && (s.Target != "" || s.TargetWhere != ""):
-		return errors.New("options: Constraint and Target are both set: give one of them")
-	case s.TargetWhere != "" && s.Target == "" && len(t.Key) == 0:
-		return errors.New("TargetWhere needs Table.Key or Target")
-	case target && s.op == opInsert && !s.skipExisting:
-		return errors.New("options: Constraint and Target do nothing without SkipExisting: leave them out, or set it")
-	case s.op != opInsert && len(t.Key) == 0 && !target:
+	case t.Conflict != "" && s.op.byKey():
+		return errors.New("Table.Conflict is for Insert and Upsert: name the key's columns in Table.Key")
+	case s.op != opInsert && len(t.Key) == 0 && t.Conflict == "":
 		return errors.New("no key columns")
-	case s.SkipUnchanged && len(s.SetTo) > 0:
-		return errors.New("SkipUnchanged and SetTo exclude each other, as expressions are not compared: use Where")
+	case s.SkipUnchanged && len(s.SetTo) > 0 && s.Set != nil && len(s.Set) == 0:
+		return errors.New("SkipUnchanged compares the columns of Set, and Set is empty")
 	}
 	if err := t.checkColumns(); err != nil {
 		return err

@@ -46,33 +46,37 @@ func TestConflictControl(t *testing.T) {
 		},
 		{
 			name: "constraint", columns: `id int, a text, n int, constraint "The One" unique (id, a)`,
-			table: pgbulk.Table{Columns: []string{"n", "a", "id"}},
-			o:     settings{Constraint: "The One"},
+			table: pgbulk.Table{Columns: []string{"n", "a", "id"}, Key: []string{"id", "a"}, Conflict: `on constraint "The One"`},
 			there: "(1, 'x', 1)", rows: [][]any{{2, "x", 1}, {3, "y", 1}}, want: "(1,x,2) (1,y,3)", count: 2,
 		},
 		{
 			name: "partial index", columns: "id int, live bool, n int", index: "(id) where live",
-			table: pgbulk.Table{Columns: []string{"id", "live", "n"}, Key: []string{"id"}},
-			o:     settings{TargetWhere: "live"},
+			table: pgbulk.Table{Columns: []string{"id", "live", "n"}, Key: []string{"id"}, Conflict: "(id) where live"},
 			there: "(1, true, 1), (1, false, 2)", rows: [][]any{{1, true, 3}, {1, false, 4}}, want: "(1,f,2) (1,f,4) (1,t,3)", count: 2,
 		},
 		{
 			name: "expression", columns: "email text, tenant int, n int", index: "(lower(email), tenant)",
-			table: pgbulk.Table{Columns: []string{"email", "tenant", "n"}},
-			o:     settings{Target: "lower(email), tenant", Set: []string{"n"}},
+			table: pgbulk.Table{Columns: []string{"email", "tenant", "n"}, Conflict: "(lower(email), tenant)"},
+			o:     settings{Set: []string{"n"}},
 			there: "('Ada', 1, 1)", rows: [][]any{{"aDA", 1, 2}, {"ada", 2, 3}}, want: "(Ada,1,2) (ada,2,3)", count: 2,
 		},
 		{
 			name: "expression, nothing", columns: "email text, n int", index: "(lower(email))",
-			table: pgbulk.Table{Columns: []string{"email", "n"}},
-			o:     settings{Target: "lower(email)", SkipExisting: true},
+			table: pgbulk.Table{Columns: []string{"email", "n"}, Conflict: "(lower(email))"},
+			o:     settings{SkipExisting: true},
 			there: "('Ada', 1)", rows: [][]any{{"aDA", 2}, {"bob", 3}}, want: "(Ada,1) (bob,3)", count: 1,
 		},
 		{
 			name: "exclusion constraint", columns: "during int4range, n int, constraint free exclude using gist (during with &&)",
-			table: pgbulk.Table{Columns: []string{"during", "n"}},
-			o:     settings{Constraint: "free", SkipExisting: true},
+			table: pgbulk.Table{Columns: []string{"during", "n"}, Conflict: "on constraint free"},
+			o:     settings{SkipExisting: true},
 			there: "('[1,5)', 1)", rows: [][]any{{"[4,8)", 2}, {"[5,8)", 3}}, want: `("[1,5)",1) ("[5,8)",3)`, count: 1,
+		},
+		{
+			name: "updated where changed", columns: "id int primary key, n int, updated int default 1",
+			table: pgbulk.Table{Columns: []string{"id", "n"}, Key: []string{"id"}},
+			o:     settings{SkipUnchanged: true, SetTo: map[string]pgbulk.SQL{"updated": "t.updated + 1"}},
+			there: "(1, 5, 1), (2, 5, 1)", rows: [][]any{{1, 5}, {2, 6}, {3, 7}}, want: "(1,5,1) (2,6,2) (3,7,1)", count: 2,
 		},
 		{
 			name: "identity", columns: "id int generated always as identity primary key, n int",
@@ -116,40 +120,23 @@ func TestIdentityIsRefused(t *testing.T) {
 	}
 }
 
-// TestConstraintKeyTwice: the constraint's columns are looked up, so that a key that occurs again
-// in another statement is found, with both rows. Only the server can evaluate an expression, so
-// Auto leaves that to one statement.
-func TestConstraintKeyTwice(t *testing.T) {
+// TestExpressionTwice: only the server can evaluate an expression, so Auto leaves many rows to one
+// statement.
+func TestExpressionTwice(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
 	rows := make([][]any, 3000)
 	for i := range rows {
 		rows[i] = []any{fmt.Sprint("key", i), strings.Repeat("x", 900)}
 	}
-	rows[2900] = []any{"key17", "again"}
-	for _, s := range strategies {
-		t.Run(name(s), func(t *testing.T) {
-			table := pgbulk.Table{Name: newTable(t, conn, "email text constraint one"+name(s)+" unique, a text"), Columns: []string{"email", "a"}}
-			_, err := upsert(t.Context(), conn, table, pgbulk.Slice(rows), settings{Strategy: s, Constraint: "one" + name(s)})
-			e, ok := pgbulk.AsType[*pgbulk.Error](err)
-			if !ok || e.Row != 2900 || e.FirstRow != 17 {
-				t.Errorf("error %v", err)
-			}
-			if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {
-				t.Errorf("%d rows are in", n)
-			}
-		})
+	rows[2900] = []any{"KEY17", "again"}
+	table := pgbulk.Table{Name: newTable(t, conn, "email text, a text"), Columns: []string{"email", "a"}, Conflict: "(lower(email))"}
+	must(t, conn, "create unique index on "+table.Name.Sanitize()+" (lower(email))")
+	r, err := upsert(t.Context(), conn, table, pgbulk.Slice(rows), settings{})
+	if e, ok := pgbulk.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" || r.Strategy != pgbulk.Copy {
+		t.Errorf("strategy %q, error %v", r.Strategy, err)
 	}
-	t.Run("expression", func(t *testing.T) {
-		table := pgbulk.Table{Name: newTable(t, conn, "email text, a text"), Columns: []string{"email", "a"}}
-		must(t, conn, "create unique index on "+table.Name.Sanitize()+" (lower(email))")
-		rows[2900][0] = "KEY17"
-		r, err := upsert(t.Context(), conn, table, pgbulk.Slice(rows), settings{Target: "lower(email)"})
-		if e, ok := pgbulk.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" || r.Strategy != pgbulk.Copy {
-			t.Errorf("strategy %q, error %v", r.Strategy, err)
-		}
-		usable(t, conn)
-	})
+	usable(t, conn)
 }
 
 // TestConflictRefusals are settings that are refused before a connection is asked for: there is
@@ -164,8 +151,7 @@ func TestConflictRefusals(t *testing.T) {
 		want  string
 	}{
 		{keyless, settings{}, "no key columns"},
-		{keyless, settings{TargetWhere: "live"}, "needs Table.Key or"},
-		{table, settings{Constraint: "c", Target: "lower(a)"}, "both set"},
+		{table, settings{SkipUnchanged: true, Set: []string{}, SetTo: set}, "Set is empty"},
 		{table, settings{Set: []string{"a"}, SetTo: set}, "in Set and in SetTo"},
 		{table, settings{Set: []string{"a", "a"}}, "set twice"},
 		{table, settings{SetTo: map[string]pgbulk.SQL{"a": " "}}, "in SetTo is empty"},

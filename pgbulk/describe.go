@@ -187,16 +187,11 @@ func describe(ctx context.Context, p *plan, b *buffers) (*layout, error) {
 	return l, l.askKey(ctx, p, b)
 }
 
-// askKey asks for the key of the constraint that decides on conflicts, and what NULLs are in a key.
-func (l *layout) askKey(ctx context.Context, p *plan, b *buffers) (err error) {
+// askKey asks what NULLs are in a key.
+func (l *layout) askKey(ctx context.Context, p *plan, b *buffers) error {
 	t := &p.table
 	if p.op != opUpsert {
 		return nil
-	}
-	if p.Constraint != "" && len(t.Key) == 0 {
-		if t.Key, err = constraintKey(ctx, p, b); err != nil {
-			return err
-		}
 	}
 	nullable := func(key string) bool { return !slices.Contains(l.notNull, key) }
 	if l.major < 15 || !slices.ContainsFunc(t.Key, nullable) {
@@ -221,28 +216,6 @@ const triggerQuery = `with recursive parts(oid) as (select $1::text::regclass::o
 const nullsQuery = `select exists (select from pg_index i where i.indrelid = $1::text::regclass and i.indisunique and i.indnullsnotdistinct
 	and i.indpred is null and i.indexprs is null and $2::text[] = (select array_agg(k.attname::text order by k.attname)
 	from pg_attribute k where k.attrelid = i.indrelid and k.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])))`
-
-// constraintQuery asks for the columns of a constraint's index.
-const constraintQuery = `select a.attname from pg_constraint c join pg_index i on i.indexrelid = c.conindid
-	join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])
-	where c.conrelid = $1::text::regclass and c.conname = $2 and c.contype <> 'x'`
-
-// constraintKey returns the columns of the constraint that decides on conflicts, or none if they
-// are not all written.
-func constraintKey(ctx context.Context, p *plan, b *buffers) ([]string, error) {
-	rows, err := b.ask(ctx, p.conn.PgConn(), constraintQuery, p.table.Name.Sanitize(), p.Constraint)
-	if err != nil {
-		return nil, err
-	}
-	var key []string
-	for _, r := range rows {
-		if !slices.Contains(p.table.Columns, string(r[0])) {
-			return nil, nil
-		}
-		key = append(key, string(r[0]))
-	}
-	return key, nil
-}
 
 // bytesDecide reports whether two keys are equal only if their bytes are. It knows the types that
 // keys mostly have; of others, such as numeric with its 1.0 and 1.00, it says no.

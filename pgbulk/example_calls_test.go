@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -106,21 +107,20 @@ func ExampleWriter() {
 		Day string
 		N   int
 	}
-	w, err := pgbulk.NewWriter[visit](ctx, conn, table, pgbulk.UpsertOptions{})
-	if err != nil {
-		panic(err)
-	}
+	w := pgbulk.NewWriter(func(rows iter.Seq[visit]) (pgbulk.Result, error) {
+		return pgbulk.Upsert(ctx, conn, table, pgbulk.Structs(rows), pgbulk.UpsertOptions{})
+	})
 	defer w.Close()
 	for i, day := range []string{"monday", "friday", "sunday"} {
-		if err := w.Write(ctx, visit{day, i}); err != nil {
+		if err := w.Write(visit{day, i}); err != nil {
 			panic(err)
 		}
 		if i%2 == 1 { // commit what there is, so that the transaction does not grow
-			result, err := w.Flush(ctx)
+			result, err := w.Flush()
 			fmt.Println(result.Rows, "rows", err)
 		}
 	}
-	result, err := w.Flush(ctx)
+	result, err := w.Flush()
 	fmt.Println(result.Rows, "rows", err)
 	show(ctx, conn)
 	// Output:

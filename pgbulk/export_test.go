@@ -1,5 +1,7 @@
 package pgbulk
 
+import "iter"
+
 // WithChunks are options whose statements have at most so many rows, and bytes of values, unless
 // these are 0.
 func WithChunks(o Options, rows, bytes int) Options {
@@ -23,3 +25,6 @@ func WithChunks(o Options, rows, bytes int) Options {
 
 // AsType is asType.
 func AsType[T error](err error) (T, bool) { return asType[T](err) }
+
+// Fallible are rows whose source may fail.
+func Fallible(rows iter.Seq2[[]any, error]) Source { return fallible(rows) }

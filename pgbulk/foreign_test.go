@@ -162,7 +162,7 @@ func newForeign(t *testing.T, r source, conn *pgx.Conn) *foreign {
 	}
 	switch {
 	case r.intn(40) == 0:
-		f.nothing = []pgbulk.Source{pgbulk.Values(nil), pgbulk.Fallible(nil), pgbulk.Structs[struct{ K int }](nil), {}}[r.intn(4):][:1]
+		f.nothing = []pgbulk.Source{pgbulk.Values(nil), pgbulk.From(nil), pgbulk.Structs[struct{ K int }](nil), {}}[r.intn(4):][:1]
 	case r.intn(3) == 0 && rest[i].to != "" && !strings.Contains(definitions[1+i], ".d"):
 		f.alter = fmt.Sprintf("alter table %s.ours alter c%d type %s", f.schema, i, rest[i].to)
 	case r.intn(4) == 0 && len(f.rows) > 1:

@@ -11,7 +11,7 @@ type keyed struct {
 	unknown   bool // an expression or a predicate decides on conflicts, so that keys cannot be compared here
 	inexact   bool // the server may take keys for equal whose bytes differ
 	remembers bool // keys are remembered, to find one that comes again in a later statement
-	sorts     bool // rows by key where one statement has them all
+	sorts     bool // rows by key where one statement has them all, so that calls do not deadlock
 
 	repeated bool // the last row's key came in an earlier statement: it is sent twice in the last one
 	repeats  int  // the row that had the key first
@@ -23,7 +23,7 @@ type keyed struct {
 // settle looks at the call.
 func (k *keyed) settle(c *call) {
 	updates := c.op == opUpdate || c.op == opUpsert && !c.setsNothing()
-	k.unknown = updates && (len(c.table.Key) == 0 || c.Target != "" || c.TargetWhere != "")
+	k.unknown = updates && (len(c.table.Key) == 0 || c.table.Conflict != "")
 	rekeys := c.op == opUpsert && c.layout.rekeys
 	k.inexact = updates && (rekeys || !c.layout.bytesDecide(c.table.Key))
 	if k.remembers = updates && !k.unknown && !rekeys; k.remembers {
@@ -33,13 +33,8 @@ func (k *keyed) settle(c *call) {
 	for i, name := range c.table.Columns {
 		c.isKey[i] = slices.Contains(c.table.Key, name)
 	}
-	k.sorts = c.op == opUpsert && updates && !k.unknown && (c.KeyOrder || c.returned == nil && !c.layout.fills)
+	k.sorts = c.op == opUpsert && updates && !k.unknown
 }
-
-// keyOrder reports whether all rows must be sorted.
-func (c *call) keyOrder() bool { return c.keyed.sorts && c.KeyOrder }
-
-var errKeyOrder = errors.New("KeyOrder cannot sort the rows of several statements of Bind or Unnest: use Copy, which needs the right to make temporary tables")
 
 // settleTriggers asks, before the first of several statements, whether a trigger may make the keys.
 // Only then does it matter: within one statement the server compares what the keys are in the end.

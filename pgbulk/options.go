@@ -40,12 +40,9 @@ type Options interface{ settings() settings }
 // InsertOptions are the settings of [Insert]. The zero value is ready for use.
 type InsertOptions struct {
 	Strategy Strategy
-	// SkipExisting leaves rows out that exist, as ON CONFLICT DO NOTHING does: by Table.Key,
-	// Constraint or Target, or if none of them is given by any unique index.
+	// SkipExisting leaves rows out that exist, as ON CONFLICT DO NOTHING does: by Table.Conflict or
+	// Table.Key, or if neither is given by any unique index.
 	SkipExisting bool
-	// Constraint, Target and TargetWhere are as in UpsertOptions. They need SkipExisting.
-	Constraint          string
-	Target, TargetWhere SQL
 	// OverridingSystem writes values into columns that are GENERATED ALWAYS AS IDENTITY.
 	OverridingSystem bool
 	// Returning has the rows handed out as they are in the table then.
@@ -58,13 +55,6 @@ type InsertOptions struct {
 // UpsertOptions are the settings of [Upsert]. The zero value is ready for use.
 type UpsertOptions struct {
 	Strategy Strategy
-	// Constraint is the name of the unique constraint that decides whether a row exists, in place
-	// of Table.Key. If the key is not given, it is the constraint's columns.
-	Constraint string
-	// Target is what decides whether a row exists, in place of Table.Key: the expressions of a
-	// unique index, such as "lower(email)", with commas between them. TargetWhere is the predicate
-	// of a partial unique index.
-	Target, TargetWhere SQL
 	// Set are the columns that an update sets to the row's values; when nil, all but the key and
 	// those of SetTo.
 	Set []string
@@ -75,13 +65,9 @@ type UpsertOptions struct {
 	// others stay as they are and are not counted in Result.Affected.
 	Where SQL
 	// SkipUnchanged leaves alone a row that already has the values of Set, byte for byte: it is
-	// read, but not written, compressed or logged again. Result.Affected does not count it.
+	// read, but not written, compressed or logged again. Result.Affected does not count it. SetTo is
+	// not compared, so that "updated_at": "now()" is set only where something else changes.
 	SkipUnchanged bool
-	// KeyOrder has the server sort the rows by their key, so that calls that lock the same rows do
-	// not deadlock. Without it that is so only where it is nearly free: where one statement of Bind
-	// or Unnest has all rows, none are returned, and the server fills in no other columns. Auto
-	// takes Copy for more than one statement of them; with Bind or Unnest these are an error.
-	KeyOrder bool
 	// OverridingSystem writes values into columns that are GENERATED ALWAYS AS IDENTITY.
 	OverridingSystem bool
 	// Returning has the rows handed out as they are in the table then.
@@ -144,7 +130,7 @@ type settings struct {
 }
 
 func (o InsertOptions) settings() settings {
-	return settings{opInsert, o.SkipExisting, UpsertOptions{Strategy: o.Strategy, Constraint: o.Constraint, Target: o.Target, TargetWhere: o.TargetWhere,
+	return settings{opInsert, o.SkipExisting, UpsertOptions{Strategy: o.Strategy,
 		OverridingSystem: o.OverridingSystem, Returning: o.Returning, LocateWithin: o.LocateWithin, chunks: o.chunks}}
 }
 

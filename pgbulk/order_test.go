@@ -21,50 +21,27 @@ func TestKeyOrder(t *testing.T) {
 		{"int", "k int", func(i int) any { return (i*37)%1000 - 500 }, true},
 		{"text", `k text collate "C"`, func(i int) any { return fmt.Sprintf("%c%d", "aBc"[i%3], (i*37)%1000) }, true},
 		{"text that the server reads", "k interval", func(i int) any { return fmt.Sprintf("%d hours", (i*37)%1000) }, true},
-		{"a sequence", "k int, s serial", func(i int) any { return (i * 37) % 1000 }, false}, // unless it is asked for
+		{"a sequence", "k int, s serial", func(i int) any { return (i * 37) % 1000 }, false}, // but by Copy
 	} {
 		n := short(300, 900)
 		for _, s := range strategies {
-			for _, order := range []bool{false, true} {
-				if s == pgbulk.Copy && !order {
-					continue // as it comes
-				}
-				table := pgbulk.Table{Name: newTable(t, conn, c.columns+", a text, primary key (k)"), Columns: []string{"k", "a"}, Key: []string{"k"}}
-				log := table.Name[0] + "_log"
-				must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "L", log).Replace(`create table L (n serial, k text);
+			table := pgbulk.Table{Name: newTable(t, conn, c.columns+", a text, primary key (k)"), Columns: []string{"k", "a"}, Key: []string{"k"}}
+			log := table.Name[0] + "_log"
+			must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "L", log).Replace(`create table L (n serial, k text);
 					create function L_fn() returns trigger language plpgsql as $$ begin insert into L (k) values (new.k::text); return new; end $$;
 					create trigger l before update on T for each row execute function L_fn()`))
-				rows := pgbulk.Values(seq(n, func(i int) []any { return []any{c.key(i), "x"} }))
-				for range 2 {
-					if _, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s, KeyOrder: order}); err != nil {
-						t.Fatal(err)
-					}
+			rows := pgbulk.Values(seq(n, func(i int) []any { return []any{c.key(i), "x"} }))
+			for range 2 {
+				if _, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s}); err != nil {
+					t.Fatal(err)
 				}
-				sorted := get[bool](t, conn, fmt.Sprintf("select bool_and(coalesce(before, after) <= after) from (select lag(t.k) over (order by l.n) as before, t.k as after from %s l join %s t on t.k::text = l.k) as x",
-					log, table.Name.Sanitize()))
-				if got := get[int](t, conn, "select count(*) from "+log); got != n || sorted != (c.sorted || order) {
-					t.Errorf("%s, %s, in key order %v: %d updates, sorted by key: %v", c.what, name(s), order, got, sorted)
-				}
-				must(t, conn, "drop function "+log+"_fn cascade; drop table "+log)
 			}
-		}
-	}
-}
-
-// TestKeyOrderOfManyStatements asks for an order where Bind and Unnest have more rows than a
-// statement.
-func TestKeyOrderOfManyStatements(t *testing.T) {
-	t.Parallel()
-	conn := connect(t)
-	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
-	for _, pad := range []string{"", strings.Repeat("x", 2000), strings.Repeat("x", 300_000)} {
-		rows := pgbulk.Values(seq(min(400, 3_000_000/(1+len(pad))), func(i int) []any { return []any{-i, pad} }))
-		for _, s := range strategies {
-			result, err := upsert(t.Context(), conn, table, rows, settings{Strategy: s, KeyOrder: true, ChunkRows: 100})
-			if bind := s == pgbulk.Bind || s == pgbulk.Unnest; bind != (err != nil && strings.Contains(err.Error(), "KeyOrder")) || !bind && result.Strategy != pgbulk.Copy {
-				t.Errorf("%s, rows of %d bytes: %+v, %v", name(s), len(pad), result, err)
+			sorted := get[bool](t, conn, fmt.Sprintf("select bool_and(coalesce(before, after) <= after) from (select lag(t.k) over (order by l.n) as before, t.k as after from %s l join %s t on t.k::text = l.k) as x",
+				log, table.Name.Sanitize()))
+			if got := get[int](t, conn, "select count(*) from "+log); got != n || sorted != (c.sorted || s == pgbulk.Copy) {
+				t.Errorf("%s, %s: %d updates, sorted by key: %v", c.what, name(s), got, sorted)
 			}
-			usable(t, conn)
+			must(t, conn, "drop function "+log+"_fn cascade; drop table "+log)
 		}
 	}
 }

@@ -15,8 +15,12 @@ type Table struct {
 	// [Structs] and there are none, they are the columns of the table that the fields match.
 	Columns []string
 	// Key are the columns of the unique index that decides whether a row exists. All calls but
-	// Insert need them.
+	// Insert need them, or for Upsert Conflict.
 	Key []string
+	// Conflict is what follows ON CONFLICT in Upsert, and in Insert with SkipExisting, if Key alone
+	// does not say it: "on constraint accounts_key", "(lower(email))", "(id) where active". An upsert
+	// then leaves the columns of Key as they are, unless it is told to set them.
+	Conflict SQL
 }
 
 // Result is what a call did.

@@ -49,15 +49,12 @@ var poolerCalls = []poolerCall{
 		return err
 	}},
 	{"Writer", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
-		w, err := newWriter[[]any](ctx, conn, opInsert, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}}, settings{})
-		if err != nil {
-			return err
-		}
+		w := newWriter(ctx, conn, opInsert, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}}, settings{})
 		defer w.Close()
-		if err := w.Write(ctx, []any{id, table[0]}); err != nil {
+		if err := w.Write([]any{id, table[0]}); err != nil {
 			return err
 		}
-		return w.Flush(ctx)
+		return w.Flush()
 	}},
 	{"by key", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {

@@ -45,7 +45,7 @@ func TestSkipUnchanged(t *testing.T) {
 	}
 	to := pgbulk.Table{Name: pgx.Identifier{"x"}, Columns: []string{"id"}, Key: []string{"id"}}
 	for _, o := range []settings{
-		{SkipUnchanged: true, SetTo: map[string]pgbulk.SQL{"n": "1"}},
+		{SkipUnchanged: true, Set: []string{}, SetTo: map[string]pgbulk.SQL{"n": "1"}},
 	} {
 		if _, err := upsert(t.Context(), conn, to, pgbulk.Slice(nil), o); err == nil || !strings.Contains(err.Error(), "SkipUnchanged") {
 			t.Errorf("%+v: %v", o, err)

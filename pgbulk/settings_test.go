@@ -2,6 +2,7 @@ package pgbulk_test
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"postage/pgbulk"
@@ -22,13 +23,10 @@ const (
 type settings struct {
 	Strategy              pgbulk.Strategy
 	SkipExisting          bool // makes an upsert an insert that skips rows
-	Constraint            string
-	Target, TargetWhere   pgbulk.SQL
 	Set                   []string
 	SetTo                 map[string]pgbulk.SQL
 	Where                 pgbulk.SQL
 	SkipUnchanged         bool
-	KeyOrder              bool
 	OverridingSystem      bool
 	Returning             *pgbulk.Returning
 	LocateWithin          time.Duration
@@ -45,11 +43,10 @@ func (o settings) of(op operation) pgbulk.Options {
 	var options pgbulk.Options
 	switch {
 	case op == opInsert || op == opUpsert && o.SkipExisting:
-		options = pgbulk.InsertOptions{Strategy: o.Strategy, SkipExisting: o.SkipExisting, Constraint: o.Constraint, Target: o.Target, TargetWhere: o.TargetWhere,
-			OverridingSystem: o.OverridingSystem, Returning: o.Returning, LocateWithin: within}
+		options = pgbulk.InsertOptions{Strategy: o.Strategy, SkipExisting: o.SkipExisting, OverridingSystem: o.OverridingSystem, Returning: o.Returning, LocateWithin: within}
 	case op == opUpsert:
-		options = pgbulk.UpsertOptions{Strategy: o.Strategy, Constraint: o.Constraint, Target: o.Target, TargetWhere: o.TargetWhere, Set: o.Set, SetTo: o.SetTo, Where: o.Where,
-			SkipUnchanged: o.SkipUnchanged, KeyOrder: o.KeyOrder, OverridingSystem: o.OverridingSystem, Returning: o.Returning, LocateWithin: within}
+		options = pgbulk.UpsertOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where,
+			SkipUnchanged: o.SkipUnchanged, OverridingSystem: o.OverridingSystem, Returning: o.Returning, LocateWithin: within}
 	case op == opUpdate:
 		options = pgbulk.UpdateOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where, Returning: o.Returning, LocateWithin: within}
 	default:
@@ -91,29 +88,32 @@ func remove(ctx context.Context, db pgbulk.DB, t pgbulk.Table, rows pgbulk.Sourc
 }
 
 // pushing is a Writer that may be flushed after every so many rows, and whose results are added up.
-type pushing[T any] struct {
-	*pgbulk.Writer[T]
+type pushing struct {
+	*pgbulk.Writer[[]any]
 	every, n  int
 	committed pgbulk.Result
 }
 
-func newWriter[T any](ctx context.Context, db pgbulk.DB, op operation, t pgbulk.Table, o settings) (*pushing[T], error) {
-	w, err := pgbulk.NewWriter[T](ctx, db, t, o.of(op))
-	return &pushing[T]{Writer: w, every: o.Every}, err
+func newWriter(ctx context.Context, db pgbulk.DB, op operation, t pgbulk.Table, o settings) *pushing {
+	return &pushing{every: o.Every, Writer: pgbulk.NewWriter(func(rows iter.Seq[[]any]) (pgbulk.Result, error) {
+		return op.call(ctx, db, t, pgbulk.Values(rows), o)
+	})}
 }
 
-func (p *pushing[T]) Write(ctx context.Context, row T) error {
-	if err := p.Writer.Write(ctx, row); err != nil {
+func (p *pushing) Write(row []any) error {
+	if err := p.Writer.Write(row); err != nil {
 		return err
 	}
 	if p.n++; p.every > 0 && p.n >= p.every {
-		return p.Flush(ctx)
+		return p.Flush()
 	}
 	return nil
 }
 
-func (p *pushing[T]) Flush(ctx context.Context) error {
-	r, err := p.Writer.Flush(ctx)
-	p.committed.Rows, p.committed.Affected, p.n = p.committed.Rows+r.Rows, p.committed.Affected+r.Affected, 0
+func (p *pushing) Flush() error {
+	r, err := p.Writer.Flush()
+	p.committed.Rows += r.Rows
+	p.committed.Affected += r.Affected
+	p.n = 0
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Source is where rows come from: see [Structs], [Values], [Slice], [From] and [Fallible]. A call
+// Source is where rows come from: see [Structs], [Values], [Slice], [and [From]. A call
 // runs it once, in the caller's goroutine. Each row is finished with before the next is asked for,
 // so an iterator may yield the same slice again and again. If it panics, the rows are undone and the
 // call panics. It must not use the connection that is being written to.
@@ -58,9 +58,9 @@ var errSpent = errors.New("the source is spent: a failed call has taken its rows
 // anything that pgx encodes for the column's type; nil is NULL.
 func Values(rows iter.Seq[[]any]) Source {
 	if rows == nil {
-		return Fallible(nil)
+		return Source{}
 	}
-	return Fallible(func(yield func([]any, error) bool) {
+	return fallible(func(yield func([]any, error) bool) {
 		for r := range rows {
 			if !yield(r, nil) {
 				return
@@ -72,14 +72,15 @@ func Values(rows iter.Seq[[]any]) Source {
 // Slice are rows that are all in memory.
 func Slice(rows [][]any) Source { return Values(slices.Values(rows)) }
 
-// From are rows as pgx's CopyFrom takes them, such as a pgx.Rows of another connection, or
-// pgx.CopyFromFunc's. A value of a pgx.Rows goes to a column of its own type as the server sent it,
-// without being decoded.
+// From are rows as pgx's CopyFrom takes them, such as a pgx.Rows of another connection. A value of
+// a pgx.Rows goes to a column of its own type as the server sent it, without being decoded. Rows
+// that cannot be read may be an error: give a pgx.CopyFromFunc that returns it. The call then fails
+// with that error, and all rows are undone.
 func From(rows pgx.CopyFromSource) Source {
 	if rows == nil {
-		return Fallible(nil)
+		return Source{}
 	}
-	source := Fallible(func(yield func([]any, error) bool) {
+	source := fallible(func(yield func([]any, error) bool) {
 		for rows.Next() {
 			if values, err := valuesOfRow(rows); !yield(values, err) || err != nil {
 				return
@@ -93,15 +94,9 @@ func From(rows pgx.CopyFromSource) Source {
 	return source
 }
 
-// Fallible are rows whose source may fail. An error that it yields ends the call with that error
-// and all rows undone.
-func Fallible(rows iter.Seq2[[]any, error]) Source {
-	return newSource(func([]string) (iter.Seq2[[]any, error], error) {
-		if rows == nil {
-			return nil, errNoSource
-		}
-		return rows, nil
-	})
+// fallible are rows whose source may fail.
+func fallible(rows iter.Seq2[[]any, error]) Source {
+	return newSource(func([]string) (iter.Seq2[[]any, error], error) { return rows, nil })
 }
 
 var errNoSource = errors.New("no source of rows")

@@ -29,15 +29,10 @@ func (s *settings) onConflict(t *Table) string {
 	var b strings.Builder
 	b.WriteString(" on conflict ")
 	switch {
-	case s.Constraint != "":
-		b.WriteString("on constraint " + quote(s.Constraint) + " ")
-	case s.Target != "":
-		b.WriteString("(" + string(s.Target) + ") ")
+	case t.Conflict != "":
+		b.WriteString(string(t.Conflict) + " ")
 	case len(t.Key) > 0:
 		b.WriteString("(" + quoteAll(t.Key) + ") ")
-	}
-	if s.TargetWhere != "" {
-		b.WriteString("where (" + string(s.TargetWhere) + ") ")
 	}
 	// A row with key columns only has nothing to update.
 	if s.skipExisting || s.setsNothing() {

@@ -78,7 +78,7 @@ func (c *copying) insertSelect(where string) string {
 	if where == "" {
 		b.WriteString(" where true")
 	}
-	if c.session.keyOrder() {
+	if c.session.keyed.sorts {
 		b.WriteString(c.session.orderBy())
 	}
 	b.WriteString(c.session.tail)

@@ -72,13 +72,10 @@ func TestDatabaseSQL(t *testing.T) {
 		// A connection that had to be closed is not used again by database/sql.
 		ctx, cancel := context.WithCancel(t.Context())
 		err = raw(conn, func(db pgbulk.DB) error {
-			w, err := newWriter[[]any](ctx, db, opUpsert, table, settings{Strategy: s})
-			if err != nil {
-				return err
-			}
+			w := newWriter(ctx, db, opUpsert, table, settings{Strategy: s})
 			defer w.Close()
 			cancel()
-			return errors.Join(w.Write(ctx, []any{100, "x"}), w.Flush(ctx))
+			return errors.Join(w.Write([]any{100, "x"}), w.Flush())
 		})
 		if !errors.Is(err, context.Canceled) || count() != 5 {
 			t.Errorf("%q: %d rows, %v", s, count(), err)

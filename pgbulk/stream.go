@@ -40,9 +40,8 @@ type stream struct {
 	reading  sync.Once        // begun
 	done     chan struct{}    // closed when all is read
 
-	unwatch   func() bool   // of the context that is watched now
+	unwatch   func() bool   // of the context whose end cancels the exchange
 	cancelled chan struct{} // closed when the cancel request is done with
-	ended     bool          // the context has
 }
 
 // answer is what the server said, to be read after done is closed.
@@ -75,7 +74,8 @@ func open(ctx context.Context, pc *pgconn.PgConn, b *buffers) *stream {
 	s.out.start(s.nc)
 	s.read = func() { s.reading.Do(s.receive) }
 	s.waits = s.readSoon
-	s.watch(ctx)
+	s.cancelled = make(chan struct{})
+	s.unwatch = context.AfterFunc(ctx, s.cancel)
 	return s
 }
 
@@ -117,21 +117,6 @@ func (s *stream) question(sql string, params ...string) {
 		s.string(p)
 	}
 	s.execute()
-}
-
-// watch has the end of a context cancel the exchange, until unwatched.
-func (s *stream) watch(ctx context.Context) {
-	s.cancelled = make(chan struct{})
-	s.unwatch = context.AfterFunc(ctx, s.cancel)
-}
-
-// unwatched ends the watch, and reports whether the context has ended before.
-func (s *stream) unwatched() bool {
-	if s.unwatch != nil {
-		s.ended = !s.unwatch() || s.ended
-		s.unwatch = nil
-	}
-	return s.ended
 }
 
 // cancel runs when the context ends: it asks the server to stop, and gives it a time to do so.
@@ -288,16 +273,13 @@ const invalidCursorName = "34000"
 // all of it. Afterwards the connection is usable, or closed.
 func (s *stream) close(ctx context.Context) error {
 	close(s.written)
-	if s.unwatch == nil && !s.ended {
-		s.watch(ctx)
-	}
 	if s.returner != nil {
 		go s.read() // what the caller does with rows may end the goroutine
 	} else {
 		s.read()
 	}
 	<-s.done
-	if s.unwatched() {
+	if !s.unwatch() {
 		<-s.cancelled
 		s.settleCancel()
 	} else if s.err != nil {

@@ -79,15 +79,12 @@ var writings = []writing{
 		return err
 	}},
 	{"writer", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o settings, _ func() error) error {
-		w, err := newWriter[[]any](ctx, conn, opUpsert, v.table, o)
-		if err != nil {
-			return err
-		}
+		w := newWriter(ctx, conn, opUpsert, v.table, o)
 		defer w.Close()
 		n := 0
 		for row, err := range rows {
 			if err == nil {
-				err = w.Write(ctx, row)
+				err = w.Write(row)
 			} else {
 				err = &pgbulk.Error{Row: n, LastRow: n, Err: err}
 			}
@@ -96,7 +93,7 @@ var writings = []writing{
 			}
 			n++
 		}
-		return w.Flush(ctx)
+		return w.Flush()
 	}},
 }
 

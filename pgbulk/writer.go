@@ -1,140 +1,120 @@
 package pgbulk
 
 import (
-	"context"
 	"errors"
-	"reflect"
+	"iter"
 )
 
 // Writer takes rows one by one, where a program has no iterator to hand over: rows of a message
-// queue, or of a file that is read elsewhere. It asks the server about the table once. Rows are
-// sent as by [Insert] and the other calls, and Write does not keep a row after it returns: memory
-// does not grow with the number of rows.
+// queue, or of a file that is read elsewhere. It hands them to a call as they come, so that memory
+// does not grow with their number.
 //
-//	w, err := pgbulk.NewWriter[Account](ctx, pool, table, pgbulk.UpsertOptions{})
-//	if err != nil { ... }
+//	w := pgbulk.NewWriter(func(rows iter.Seq[Account]) (pgbulk.Result, error) {
+//		return pgbulk.Upsert(ctx, pool, table, pgbulk.Structs(rows), pgbulk.UpsertOptions{})
+//	})
 //	defer w.Close()
 //	for account := range received {
-//		if err := w.Write(ctx, account); err != nil { ... }
+//		if err := w.Write(account); err != nil { ... }
 //	}
-//	result, err := w.Flush(ctx)
+//	result, err := w.Flush()
 //
-// T is a struct or a pointer to one, as for [Structs], or []any, as for [Values]. A Writer keeps a
-// connection for itself until Close, and between the first Write and the Flush a transaction is
-// open on it. It is not for several goroutines at once.
+// The call begins with the first row and returns at the Flush. Until then it keeps its connection,
+// on which a transaction is open. A Writer is not for several goroutines at once.
 type Writer[T any] struct {
-	plan   *plan
-	values func(row T) ([]any, error)
-	call   *call // under way; nil if there is none
-	ended  func(Result, error)
-	before int   // rows of earlier calls
+	call   func(rows iter.Seq[T]) (Result, error)
+	next   func() (struct{}, bool) // lets the call go on until it wants another row; nil between calls
+	stop   func()
+	row    T
+	ended  bool // no more rows are to come
+	result Result
 	err    error // why the Writer is of no more use
 }
 
-// NewWriter takes a connection and asks the server about the table. The options are those of the
-// operation: [UpsertOptions] for what [Upsert] does. The error is an *Error.
-func NewWriter[T any](ctx context.Context, db DB, t Table, o Options) (*Writer[T], error) {
-	values, isValues := any(func(row []any) ([]any, error) { return row, nil }).(func(T) ([]any, error))
-	var of *structs
-	if !isValues {
-		var err error
-		if of, err = structsOf(reflect.TypeFor[T]()); err != nil {
-			return nil, newError(string(o.settings().op), t.Name.Sanitize(), err)
-		}
-	}
-	p, err := newPlan(ctx, db, t, of, o)
-	if err != nil {
-		return nil, err
-	}
-	if err = p.describe(ctx); err == nil && !isValues {
-		if values, err = valuesOf[T](of, p.table.Columns); err != nil {
-			err = p.error(err)
-		}
-	}
-	if err != nil {
-		p.release()
-		return nil, err
-	}
-	return &Writer[T]{plan: p, values: values}, nil
+// NewWriter returns a Writer whose rows go to call, which runs Insert or another call of this
+// package with them. It runs once for each Flush.
+func NewWriter[T any](call func(rows iter.Seq[T]) (Result, error)) *Writer[T] {
+	return &Writer[T]{call: call}
 }
 
-// errNotFlushed is the error of a call that Close cut short.
-var errNotFlushed = errors.New("closed before its rows were flushed: they are not written")
+var (
+	errNotFlushed = errors.New("pgbulk: the Writer was closed before its rows were flushed: they are not written")
+	errClosed     = errors.New("pgbulk: the Writer is closed")
+)
 
-// Write sends a row, or keeps it to be sent with others. After an error, nothing since the last
-// Flush is written and all further calls return the same error. Its row number counts from the
-// Writer's first row.
-func (w *Writer[T]) Write(ctx context.Context, row T) error {
+// Write hands over a row, which it does not keep. After an error nothing since the last Flush is
+// written, and all further calls return the same error.
+func (w *Writer[T]) Write(row T) error {
 	if w.err != nil {
 		return w.err
 	}
-	if w.call == nil {
-		if err := ready(ctx, w.plan.conn); err != nil {
-			w.err = w.plan.error(err)
-			return w.err
+	if w.next == nil {
+		w.ended = false
+		w.next, w.stop = iter.Pull(w.run)
+		if _, wants := w.next(); !wants {
+			return w.finish()
 		}
-		_, w.ended = w.plan.traced(ctx)
-		w.call = w.plan.start()
-	} else if w.call.stream != nil {
-		w.call.stream.watch(ctx)
 	}
-	values, err := w.values(row)
-	if err == nil {
-		err = w.call.take(ctx, values)
-	} else {
-		err = &rowError{row: w.call.n, err: err}
+	w.row = row
+	if _, wants := w.next(); !wants {
+		return w.finish()
 	}
-	if s := w.call.stream; err != nil || s != nil && (s.unwatched() || s.stop.Load()) {
-		_, err = w.finish(ctx, err)
-	}
-	return err
+	return nil
 }
 
-// Flush commits the rows since the last Flush, and says what became of them. In the caller's
-// transaction it sends them, and the caller commits. Without rows it does nothing.
-func (w *Writer[T]) Flush(ctx context.Context) (Result, error) {
-	if w.err != nil || w.call == nil {
-		return Result{}, w.err
-	}
-	if w.call.stream != nil {
-		w.call.stream.watch(ctx)
-	}
-	return w.finish(ctx, nil)
-}
-
-// Close gives the connection back. Rows that were written since the last Flush are undone, which is
-// its error. It may be called again.
-func (w *Writer[T]) Close() error {
-	var err error
-	if w.call != nil {
-		_, err = w.finish(context.Background(), errNotFlushed)
-	}
-	if w.err == nil || err != nil {
-		w.err = errors.New("pgbulk: the Writer is closed")
-	}
-	if w.plan != nil {
-		w.plan.release()
-		w.plan = nil
-	}
-	return err
-}
-
-// finish ends the call under way.
-func (w *Writer[T]) finish(ctx context.Context, failed error) (result Result, err error) {
-	err = errNoEnd // as far as the tracer hears, if a function for returned rows panics
-	call := w.call
-	w.call = nil
-	defer func() { w.ended(result, err) }()
-	if result, err = call.finish(ctx, failed); err != nil {
-		result = Result{}
-		e := err.(*Error)
-		for _, row := range []*int{&e.Row, &e.LastRow, &e.FirstRow} {
-			if *row >= 0 {
-				*row += w.before
+// run runs the call, and yields each time that the call wants a row.
+func (w *Writer[T]) run(yield func(struct{}) bool) {
+	defer func() {
+		if r := recover(); r != nil && r != any(errNotFlushed) {
+			panic(r)
+		}
+	}()
+	w.result, w.err = w.call(func(rows func(T) bool) {
+		for {
+			if !yield(struct{}{}) {
+				panic(errNotFlushed) // which undoes the rows
+			}
+			if w.ended || !rows(w.row) {
+				return
 			}
 		}
-		w.err = err
+	})
+}
+
+// finish notes that the call has returned.
+func (w *Writer[T]) finish() error {
+	w.next, w.stop = nil, nil
+	if w.err == nil && !w.ended {
+		w.err = errors.New("pgbulk: the Writer's call returned without an error before it had all rows")
 	}
-	w.before += result.Rows
-	return result, err
+	return w.err
+}
+
+// Flush ends the call, which commits the rows since the last Flush unless it is part of the caller's
+// transaction, and returns what the call did. Without rows it does nothing.
+func (w *Writer[T]) Flush() (Result, error) {
+	if w.err != nil || w.next == nil {
+		return Result{}, w.err
+	}
+	w.ended = true
+	w.next()
+	if err := w.finish(); err != nil {
+		return Result{}, err
+	}
+	return w.result, nil
+}
+
+// Close undoes the rows that were written since the last Flush, which is its error. It may be called
+// again.
+func (w *Writer[T]) Close() error {
+	stop := w.stop
+	if stop == nil {
+		if w.err == nil {
+			w.err = errClosed
+		}
+		return nil
+	}
+	w.next, w.stop = nil, nil
+	stop()
+	w.err = errClosed
+	return errNotFlushed
 }

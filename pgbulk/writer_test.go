@@ -22,35 +22,27 @@ func TestWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	type row struct {
-		ID int
-		A  string
-		B  []byte
-	}
 	for _, s := range strategies {
 		for _, op := range []operation{opInsert, opUpsert} {
 			t.Run(fmt.Sprint(op, "/", name(s)), func(t *testing.T) {
-				table := pgbulk.Table{Name: newTable(t, observer, "id int primary key, a text check (a <> 'bad'), b bytea"), Key: []string{"id"}}
+				table := pgbulk.Table{Name: newTable(t, observer, "id int primary key, a text check (a <> 'bad'), b bytea"), Columns: []string{"id", "a", "b"}, Key: []string{"id"}}
 				count := func() int { return get[int](t, observer, "select count(*) from "+table.Name.Sanitize()) }
-				w, err := newWriter[row](t.Context(), pool, op, table, settings{Strategy: s, ChunkRows: 3, Every: 10})
-				if err != nil {
-					t.Fatal(err)
-				}
+				w := newWriter(t.Context(), pool, op, table, settings{Strategy: s, ChunkRows: 3, Every: 10})
 				defer w.Close()
-				if err := w.Flush(t.Context()); err != nil {
+				if err := w.Flush(); err != nil {
 					t.Fatal(err)
 				}
 				b := []byte("0")
 				for i := range 25 {
 					b[0] = byte('0' + i) // the same slice for all rows
-					if err := w.Write(t.Context(), row{i, fmt.Sprint("row", i), b}); err != nil {
+					if err := w.Write([]any{i, fmt.Sprint("row", i), b}); err != nil {
 						t.Fatal(err)
 					}
 					if n := count(); n != (i+1)/10*10 || w.committed.Rows != n {
 						t.Fatalf("after %d rows %d are in, %+v reported", i+1, n, w.committed)
 					}
 				}
-				if err := w.Flush(t.Context()); err != nil {
+				if err := w.Flush(); err != nil {
 					t.Fatal(err)
 				}
 				if r := w.committed; count() != 25 || r.Rows != 25 || r.Affected != 25 {
@@ -60,26 +52,26 @@ func TestWriter(t *testing.T) {
 					t.Errorf("%d rows are wrong", bad)
 				}
 				// A row is refused: what was committed stays, and the error has the row's number
-				// from the beginning.
+				// since then.
 				var failed error
 				for i := 25; i < 60 && failed == nil; i++ {
 					a := "x"
 					if i == 38 {
 						a = "bad"
 					}
-					failed = w.Write(t.Context(), row{i, a, nil})
+					failed = w.Write([]any{i, a, nil})
 				}
 				if failed == nil {
-					failed = w.Flush(t.Context())
+					failed = w.Flush()
 				}
 				e, ok := pgbulk.AsType[*pgbulk.Error](failed)
-				if !ok || e.Row > 38 || e.LastRow < 38 || e.Row < 35 {
+				if !ok || e.Row > 3 || e.LastRow < 3 {
 					t.Errorf("error %v", failed)
 				}
-				if err := w.Write(t.Context(), row{}); err != failed {
+				if err := w.Write(nil); err != failed {
 					t.Errorf("after an error: %v", err)
 				}
-				if err := w.Flush(t.Context()); err != failed {
+				if err := w.Flush(); err != failed {
 					t.Errorf("after an error: %v", err)
 				}
 				if r := w.committed; count() != 35 || r.Rows != 35 {
@@ -101,12 +93,9 @@ func TestWriterClose(t *testing.T) {
 	for _, s := range strategies {
 		conn := connect(t)
 		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key"), Columns: []string{"id"}, Key: []string{"id"}}
-		w, err := newWriter[[]any](t.Context(), conn, opUpsert, table, settings{Strategy: s, ChunkRows: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := newWriter(t.Context(), conn, opUpsert, table, settings{Strategy: s, ChunkRows: 2})
 		for i := range 20 {
-			if err := w.Write(t.Context(), []any{i}); err != nil {
+			if err := w.Write([]any{i}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -116,7 +105,7 @@ func TestWriterClose(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Errorf("%q: the second Close: %v", s, err)
 		}
-		if err := w.Write(t.Context(), []any{1}); err == nil || !strings.Contains(err.Error(), "closed") {
+		if err := w.Write([]any{1}); err == nil || !strings.Contains(err.Error(), "closed") {
 			t.Errorf("after Close: %v", err)
 		}
 		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {
@@ -126,12 +115,9 @@ func TestWriterClose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err = newWriter[[]any](t.Context(), tx, opInsert, table, settings{Strategy: s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w = newWriter(t.Context(), tx, opInsert, table, settings{Strategy: s})
 		for i := range 2 {
-			if err := errors.Join(w.Write(t.Context(), []any{i}), w.Flush(t.Context())); err != nil {
+			if err := errors.Join(w.Write([]any{i}), w.Flush()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -148,32 +134,25 @@ func TestWriterClose(t *testing.T) {
 	}
 }
 
-// TestWriterAlteredTable: the table is described once. If its columns change later, bytes must not
-// be read as the wrong type: those of an int8 are valid for a float8 too.
-func TestWriterAlteredTable(t *testing.T) {
+// TestAlteredBetween alters the table after the call has asked about it, and before it sends a row.
+// Bytes must not be read as the wrong type: those of an int8 are valid for a float8 too.
+func TestAlteredBetween(t *testing.T) {
 	for _, s := range strategies {
 		for _, op := range []operation{opInsert, opUpsert} {
 			t.Run(fmt.Sprint(op, "/", name(s)), func(t *testing.T) {
 				conn, other := connect(t), connect(t)
 				table := pgbulk.Table{Name: newTable(t, conn, `id int primary key, "it's" int8`), Columns: []string{"id", "it's"}, Key: []string{"id"}}
-				w, err := newWriter[[]any](t.Context(), conn, op, table, settings{Strategy: s})
-				if err != nil {
-					t.Fatal(err)
-				}
+				w := newWriter(t.Context(), conn, op, table, settings{Strategy: s})
 				defer w.Close()
-				for i := range 2 {
-					if err := errors.Join(w.Write(t.Context(), []any{i, 4607182418800017408}), w.Flush(t.Context())); err != nil {
-						t.Fatal(err)
+				var err error
+				for i := 0; i < 40 && err == nil; i++ { // enough that Auto copies
+					if i == 1 {
+						must(t, other, "alter table "+table.Name.Sanitize()+` alter "it's" type float8`)
 					}
-				}
-				must(t, other, "alter table "+table.Name.Sanitize()+` alter "it's" type float8`)
-				for i := range 40 { // enough that Auto copies
-					if err = w.Write(t.Context(), []any{2 + i, 4607182418800017408}); err != nil {
-						break
-					}
+					err = w.Write([]any{i, 4607182418800017408})
 				}
 				if err == nil {
-					err = w.Flush(t.Context())
+					err = w.Flush()
 				}
 				if s == pgbulk.Auto && op == opInsert || s == pgbulk.Copy && op == opInsert {
 					if err == nil || !strings.Contains(err.Error(), "the table was altered") {
@@ -197,10 +176,7 @@ func TestWriterMemory(t *testing.T) {
 	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a bytea"), Columns: []string{"id", "a"}, Key: []string{"id"}}
 		must(t, conn, "alter table "+table.Name.Sanitize()+" alter a set storage external")
-		w, err := newWriter[[]any](t.Context(), conn, opUpsert, table, settings{Strategy: s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := newWriter(t.Context(), conn, opUpsert, table, settings{Strategy: s})
 		heap := func() uint64 {
 			runtime.GC()
 			var m runtime.MemStats
@@ -210,14 +186,14 @@ func TestWriterMemory(t *testing.T) {
 		before, most := heap(), uint64(0)
 		n := short(500, 1000)
 		for i := range n {
-			if err := w.Write(t.Context(), []any{i, make([]byte, 64<<10)}); err != nil {
+			if err := w.Write([]any{i, make([]byte, 64<<10)}); err != nil {
 				t.Fatal(err)
 			}
 			if i%100 == 99 {
 				most = max(most, heap())
 			}
 		}
-		if err := w.Flush(t.Context()); err != nil {
+		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		w.Close()
@@ -247,25 +223,22 @@ func TestWriterProperty(t *testing.T) {
 		columns := []string{"id", "c0", "c1"}
 		o := r.settings()
 		o.Every = r.intn(10)
-		w, err := newWriter[[]any](ctx, conn, opUpsert, pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := newWriter(ctx, conn, opUpsert, pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}, o)
 		defer w.Close()
 		var rows [][]any
 		for i := range r.size(25) {
 			row := []any{i, use[0].draw(r), use[1].draw(r)}
 			rows = append(rows, row)
-			if err := w.Write(t.Context(), row); err != nil {
+			if err := w.Write(row); err != nil {
 				t.Fatal(err)
 			}
 			if r.intn(6) == 0 {
-				if err := w.Flush(t.Context()); err != nil {
+				if err := w.Flush(); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		if err := w.Flush(t.Context()); err != nil {
+		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		w.Close()
@@ -279,48 +252,4 @@ func TestWriterProperty(t *testing.T) {
 		}
 		same(t, conn, columns, ours, theirs)
 	})
-}
-
-// TestWriterContexts: each Write has a context of its own, whose end after it means nothing; one
-// that ends while the server is being waited for ends the call, and the connection stays usable.
-func TestWriterContexts(t *testing.T) {
-	for _, s := range strategies {
-		conn := connect(t)
-		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
-		w, err := newWriter[[]any](t.Context(), conn, opUpsert, table, settings{Strategy: s, ChunkRows: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.Close()
-		for i := range 200 {
-			ctx, cancel := context.WithCancel(t.Context())
-			if err := w.Write(ctx, []any{i, strings.Repeat("x", 2000)}); err != nil {
-				t.Fatalf("%q: row %d: %v", s, i, err)
-			}
-			cancel()
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		if err := w.Flush(ctx); err != nil {
-			t.Fatalf("%q: %v", s, err)
-		}
-		cancel()
-		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 200 {
-			t.Errorf("%q: %d rows", s, n)
-		}
-		other := connect(t)
-		must(t, other, "begin; update "+table.Name.Sanitize()+" set a = 'locked' where id = 5", pgx.QueryExecModeSimpleProtocol)
-		conn, _ = cancelled(t, name(s), func(ctx context.Context, conn *pgx.Conn) error {
-			w, err := newWriter[[]any](t.Context(), conn, opUpsert, table, settings{Strategy: s})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer w.Close()
-			if err := w.Write(t.Context(), []any{5, "y"}); err != nil {
-				t.Fatal(err)
-			}
-			return w.Flush(ctx)
-		})
-		must(t, other, "rollback")
-		usable(t, conn)
-	}
 }
