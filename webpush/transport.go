@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -41,14 +43,14 @@ func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 	if allow == nil {
 		allow = PublicAddress
 	}
-	g := &guard{allow: allow, proxies: environmentProxies()}
+	g := &guard{allow: allow, proxies: environmentProxies(), dials: make(map[string]*dial)}
 	g.transport = &http.Transport{
 		Proxy:                  g.proxy,
 		DialContext:            g.dial,
 		DialTLSContext:         g.dialTLS,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           maxConnections,
-		MaxIdleConnsPerHost:    defaultConcurrency,
+		MaxIdleConnsPerHost:    maxConnections,
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
@@ -113,6 +115,9 @@ type guard struct {
 	allow     func(netip.Addr) bool
 	proxies   map[string]bool // host and port of each
 	open      atomic.Int64
+
+	mu    sync.Mutex
+	dials map[string]*dial // under way, by host and port
 }
 
 // environmentProxies are those that http.ProxyFromEnvironment may name; it reads the environment
@@ -179,13 +184,67 @@ func (g *guard) check(address string) error {
 	return refused
 }
 
-// dialTLS connects by the transport's DialContext, which a caller may have replaced since.
+// dialTLS makes one connection to an address at a time. When a server ends an HTTP/2 connection,
+// net/http dials for each request that waits, and gives all of them the first connection that is
+// there. If that speaks HTTP/1.1, or failed, each request needs its own.
 func (g *guard) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
-	dial := g.transport.DialContext
-	if dial == nil {
-		dial = new(net.Dialer).DialContext
+	g.mu.Lock()
+	other, mine := g.dials[address], &dial{done: make(chan struct{})}
+	if other == nil {
+		g.dials[address] = mine
 	}
-	inner, err := dial(ctx, network, address)
+	g.mu.Unlock()
+	if other != nil {
+		if err := other.wait(ctx); err != nil {
+			return nil, err
+		}
+		return g.handshake(ctx, network, address)
+	}
+	conn, err := g.handshake(ctx, network, address)
+	if outer, ok := conn.(*tls.Conn); ok {
+		mine.shared = outer.ConnectionState().NegotiatedProtocol == "h2"
+	}
+	g.mu.Lock()
+	delete(g.dials, address)
+	g.mu.Unlock()
+	close(mine.done)
+	return conn, err
+}
+
+// A dial is a connection that is being made.
+type dial struct {
+	done   chan struct{}
+	shared bool // by HTTP/2; set when it is done
+}
+
+// wait returns nil if the caller needs a connection of its own. Otherwise its request is long on
+// its way over the other connection when wait fails, and nobody sees the error.
+func (d *dial) wait(ctx context.Context) error {
+	select {
+	case <-d.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !d.shared {
+		return nil
+	}
+	select {
+	case <-time.After(time.Second):
+		return errShared
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var errShared = errors.New("webpush: another connection to this host was to be used, and did not come: try again")
+
+// handshake connects by the transport's DialContext, which a caller may have replaced since.
+func (g *guard) handshake(ctx context.Context, network, address string) (net.Conn, error) {
+	connect := g.transport.DialContext
+	if connect == nil {
+		connect = new(net.Dialer).DialContext
+	}
+	inner, err := connect(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
