@@ -120,7 +120,7 @@ var (
 // broadcast is KeyPerBroadcast's cost a message once the key is there.
 func (w *workload) broadcast(t testing.TB, name string) operation {
 	c := w.client(t, Config{Reuse: KeyPerBroadcast()})
-	c.sealer = c.sealer.forBroadcast()
+	c.sealer, _ = c.sealer.forBroadcast()
 	ctx, opts := context.Background(), Options{TTL: time.Minute}
 	return operation{name, func(i int) error {
 		r, err := c.NewRequest(ctx, w.subs[i%len(w.subs)], w.message, opts)

@@ -56,7 +56,9 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 	return func(yield func(Subscription, Result) bool) {
 		b := broadcast{yield: yield, lanes: make(map[string]*lane)}
 		b.crew = &crew{results: make(chan broadcastResult), left: make(chan struct{}), panics: make(chan string, 1)}
-		b.job = &job{client: c, sealer: c.sealer.forBroadcast(), msg: msg, opts: opts, patient: true}
+		sealer, forgetKeys := c.sealer.forBroadcast()
+		defer forgetKeys()
+		b.job = &job{client: c, sealer: sealer, msg: msg, opts: opts, patient: true}
 		b.known.max, b.unknown.max = knownFactor*c.limits.Concurrency, unknownFactor*c.limits.Concurrency
 
 		var stop, cancel context.CancelFunc

@@ -8,12 +8,6 @@ func (cfg Config) WithClock(now func() time.Time) Config {
 	return cfg
 }
 
-func (c *cache[K, V]) len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.numbers)
-}
-
 func (t *table[K, V]) len() int { return len(*t.entries.Load()) }
 
 // AsType is asType.

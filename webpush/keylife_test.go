@@ -17,25 +17,26 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 		schedule.release()
 		switch keys := s.keys.(type) {
 		case *sessionKeys:
-			if n := keys.shards[0].len(); n != 0 {
+			if n := len(keys.numbers); n != 0 {
 				t.Errorf("%s: %d sessions kept after Close", reuse, n)
 			}
 		case *originKeys:
-			keys.each(func(key *sharedKey) {
-				if key.key != nil {
-					t.Errorf("%s: a key kept after Close", reuse)
-				}
-			})
+			if len(keys.live) != 0 {
+				t.Errorf("%s: a key kept after Close", reuse)
+			}
 		}
 	}
-	s := newTestSealer(t, KeyPerBroadcast(), time.Now)
-	b := s.forBroadcast()
-	if _, err := b.AppendEncrypt(nil, w.message, w.subs[0], Padding{}); err != nil {
-		t.Fatal(err)
-	}
-	s.close()
-	if b.keys.(*broadcastKeys).key.key != nil {
-		t.Error("a broadcast's key is kept after Close")
+	for name, finish := range map[string]func(s *sealer, end func()){
+		"the broadcast": func(_ *sealer, end func()) { end() }, "Close": func(s *sealer, _ func()) { s.close() },
+	} {
+		s := newTestSealer(t, KeyPerBroadcast(), time.Now)
+		b, end := s.forBroadcast()
+		if _, err := b.AppendEncrypt(nil, w.message, w.subs[0], Padding{}); err != nil {
+			t.Fatal(err)
+		}
+		if finish(s, end); b.keys.(*broadcastKeys).key.pair != nil {
+			t.Errorf("a broadcast's key is kept after %s", name)
+		}
 	}
 }
 
@@ -46,8 +47,13 @@ func TestKeysDoNotOutliveTheirTTL(t *testing.T) {
 	if _, err := s.AppendEncrypt(nil, w.message, w.subs[0], Padding{}); err != nil {
 		t.Fatal(err)
 	}
-	shard := s.keys.(*sessionKeys).shards[0]
-	for deadline := time.Now().Add(30 * time.Second); shard.len() != 0; time.Sleep(10 * time.Millisecond) {
+	keys := s.keys.(*sessionKeys)
+	left := func() int {
+		keys.mu.Lock()
+		defer keys.mu.Unlock()
+		return len(keys.numbers)
+	}
+	for deadline := time.Now().Add(30 * time.Second); left() != 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the session is kept")
 		}
@@ -60,7 +66,7 @@ func TestKeysDoNotOutliveTheirTTL(t *testing.T) {
 // TestEndlessBroadcastKey seals for longer than a broadcast's key may live.
 func TestEndlessBroadcastKey(t *testing.T) {
 	w, c := newWorkload(t), newClock()
-	b := newTestSealer(t, KeyPerBroadcast(), c.now).forBroadcast()
+	b, _ := newTestSealer(t, KeyPerBroadcast(), c.now).forBroadcast()
 	keys := make(map[string]int)
 	for range 30 { // five hours
 		body, err := b.appendEncrypt(nil, w.message, w.subs[0], Padding{}, c.now())
@@ -72,5 +78,22 @@ func TestEndlessBroadcastKey(t *testing.T) {
 	}
 	if len(keys) != 5 {
 		t.Errorf("%d keys in five hours, want one an hour", len(keys))
+	}
+}
+
+// Of two messages that are sealed at the same time, the one that read the clock first may ask
+// for the key last. It gets the same key: only a clock that was set back makes another.
+func TestKeyIsAskedForOutOfOrder(t *testing.T) {
+	now := time.Now()
+	k, key := newKeyPairs(time.Hour, time.Now), new(sharedKey)
+	defer k.close()
+	first, err := k.pair(key, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for back, same := range map[time.Duration]bool{100 * time.Millisecond: true, time.Minute: false} {
+		if pair, err := k.pair(key, now.Add(-back)); err != nil || (pair == first) != same {
+			t.Errorf("%v before: %v, the same key: %v, want %v", back, err, pair == first, same)
+		}
 	}
 }

@@ -1,10 +1,8 @@
 package webpush
 
 import (
-	"slices"
 	"sync"
 	"time"
-	"weak"
 )
 
 // A keySource sets s.public and s.ikm for one message to a subscription, made
@@ -39,39 +37,57 @@ func (freshKeys) agree(s *schedule, sub Subscription, _ time.Time) error {
 
 func (freshKeys) close() {}
 
-// keyPairs sees to it that key pairs are forgotten in time. It keeps none: what uses one does.
+// A sharedKey is a key pair for several messages.
+type sharedKey struct {
+	pair *localKey // nil if there is none now
+	made time.Time
+}
+
+// keyPairs makes the key pairs of shared keys, and forgets them in time.
 type keyPairs struct {
 	ttl  time.Duration
 	stop func() // of sweeping
 
 	mu     sync.Mutex
 	closed bool
-	live   []weak.Pointer[sharedKey]
+	live   map[*sharedKey]bool // those that have a pair
 }
 
 func newKeyPairs(ttl time.Duration, now func() time.Time) *keyPairs {
-	k := &keyPairs{ttl: ttl}
+	k := &keyPairs{ttl: ttl, live: make(map[*sharedKey]bool)}
 	k.stop = sweepOften(ttl, func() {
-		k.each(func(key *sharedKey) { key.expire(now(), ttl) })
+		at := now()
+		k.forget(func(key *sharedKey) bool { return !fresh(key.made, at, ttl) })
 	})
 	return k
 }
 
-func (k *keyPairs) add() *sharedKey {
+// pair gives a key's pair, a new one if the last is too old.
+func (k *keyPairs) pair(key *sharedKey, now time.Time) (*localKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	key := &sharedKey{closed: k.closed}
-	k.live = slices.DeleteFunc(k.live, func(p weak.Pointer[sharedKey]) bool { return p.Value() == nil })
-	k.live = append(k.live, weak.Make(key))
-	return key
+	if k.closed {
+		return nil, ErrClosed
+	}
+	if key.pair == nil || !fresh(key.made, now, k.ttl) {
+		pair, err := newLocalKey()
+		if err != nil {
+			return nil, err
+		}
+		key.pair, key.made = &pair, now
+		k.live[key] = true
+	}
+	return key.pair, nil
 }
 
-func (k *keyPairs) each(do func(*sharedKey)) {
+// forget forgets the pairs of some keys.
+func (k *keyPairs) forget(which func(*sharedKey) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, p := range k.live {
-		if key := p.Value(); key != nil {
-			do(key)
+	for key := range k.live {
+		if which(key) {
+			key.pair = nil
+			delete(k.live, key)
 		}
 	}
 }
@@ -81,12 +97,12 @@ func (k *keyPairs) close() {
 	k.mu.Lock()
 	k.closed = true
 	k.mu.Unlock()
-	k.each((*sharedKey).end)
+	k.forget(func(*sharedKey) bool { return true })
 }
 
-// agree uses one of the key pairs.
+// agree uses the pair of a key.
 func (k *keyPairs) agree(key *sharedKey, s *schedule, sub Subscription, now time.Time) error {
-	pair, err := key.get(now, k.ttl)
+	pair, err := k.pair(key, now)
 	if err != nil {
 		return err
 	}
@@ -100,11 +116,12 @@ type originKeys struct {
 }
 
 func (k *originKeys) agree(s *schedule, sub Subscription, now time.Time) error {
-	return k.keyPairs.agree(k.origins.get(sub.Origin(), now.Unix(), k.add), s, sub, now)
+	key := k.origins.get(sub.Origin(), now.Unix(), func() *sharedKey { return new(sharedKey) })
+	return k.keyPairs.agree(key, s, sub, now)
 }
 
-// broadcastKeys is the mode [KeyPerBroadcast]: a key pair for each broadcast. Without a key it is
-// what single messages use, which have one each.
+// broadcastKeys is the mode [KeyPerBroadcast]: a key pair for each broadcast. Single messages,
+// which have one each, use it without a key.
 type broadcastKeys struct {
 	*keyPairs
 	key *sharedKey
@@ -115,6 +132,16 @@ func (k *broadcastKeys) agree(s *schedule, sub Subscription, now time.Time) erro
 		return freshKeys{}.agree(s, sub, now)
 	}
 	return k.keyPairs.agree(k.key, s, sub, now)
+}
+
+// fresh reports whether something made at the time made may still be used. The wall clock decides,
+// so that sleep counts; if it was set back to before made, the age is unknown and the answer is no.
+// A caller that read the clock just before the key was made, and asks just after, does not count as
+// a clock that was set back.
+func fresh(made, now time.Time, ttl time.Duration) bool {
+	const moment = time.Second
+	age := now.Round(0).Sub(made.Round(0))
+	return age > -moment && age < ttl
 }
 
 // maxSweepInterval is how long an unused key may stay in memory after its ttl.

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 )
 
 // A localKey is an ECDH key pair of the sender.
@@ -37,55 +35,4 @@ func (k *localKey) agree(s *schedule, sub Subscription) error {
 	s.deriveIKM(secret, sub)
 	clear(secret)
 	return nil
-}
-
-// A sharedKey is a key pair for several messages, replaced when it is too old.
-type sharedKey struct {
-	mu     sync.Mutex
-	key    *localKey
-	made   time.Time
-	closed bool
-}
-
-func (o *sharedKey) get(now time.Time, ttl time.Duration) (*localKey, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed {
-		return nil, ErrClosed
-	}
-	if o.key != nil && fresh(o.made, now, ttl) {
-		return o.key, nil
-	}
-	key, err := newLocalKey()
-	if err != nil {
-		return nil, err
-	}
-	o.key, o.made = &key, now
-	return o.key, nil
-}
-
-// expire forgets a key that is too old.
-func (o *sharedKey) expire(now time.Time, ttl time.Duration) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.key != nil && !fresh(o.made, now, ttl) {
-		o.key = nil
-	}
-}
-
-// end forgets the key; there will be no other.
-func (o *sharedKey) end() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.key, o.closed = nil, true
-}
-
-// fresh reports whether something made at the time made may still be used. The wall clock decides,
-// so that sleep counts; if it was set back to before made, the age is unknown and the answer is no.
-// A caller that read the clock just before the key was made, and asks just after, does not count as
-// a clock that was set back.
-func fresh(made, now time.Time, ttl time.Duration) bool {
-	const moment = time.Second
-	age := now.Round(0).Sub(made.Round(0))
-	return age > -moment && age < ttl
 }

@@ -41,7 +41,7 @@ func TestNoKeyAndNonceRepeats(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.close()
-			s = s.forBroadcast()
+			s, _ = s.forBroadcast()
 			s.onSeal = func(key, nonce []byte) {
 				seen = append(seen, keyAndNonce(append(append(make([]byte, 0, 28), key...), nonce...)))
 			}

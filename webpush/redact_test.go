@@ -30,10 +30,8 @@ func TestNothingFormatsASecret(t *testing.T) {
 		endpointURL.Path, token, w.keys.PrivateKey(), fmt.Sprintf("%x", raw), fmt.Sprintf("%v", raw[:6])[1:12], new(big.Int).SetBytes(raw).String(),
 		sub.auth(), fmt.Sprintf("%X", sub.auth()), strings.Trim(fmt.Sprintf("%q", sub.auth()), `"`), token0,
 	}
-	client.sealer.keys.(*sessionKeys).shards[0].removeIf(func(kept session) bool {
-		secrets = append(secrets, string(kept.ikm[:]), fmt.Sprintf("%x", kept.ikm), fmt.Sprintf("%X", kept.ikm), fmt.Sprintf("%v", kept.ikm[:6])[1:12])
-		return false
-	})
+	kept := client.sealer.keys.(*sessionKeys).at(0)
+	secrets = append(secrets, string(kept.ikm[:]), fmt.Sprintf("%x", kept.ikm), fmt.Sprintf("%X", kept.ikm), fmt.Sprintf("%v", kept.ikm[:6])[1:12])
 	values := map[string]any{
 		"Subscription": sub, "*Subscription": &sub, "VAPIDKeys": w.keys, "KeyRing": client.signer.keys, "Sealer": client.sealer,
 		"Signer": client.signer, "Client": client, "Header": header, "Config": Config{Keys: client.signer.keys},

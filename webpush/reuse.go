@@ -58,7 +58,7 @@ func SharedKey(ttl time.Duration) Reuse { return Reuse{mode: modeShared, ttl: tt
 
 // SessionKeys keeps the input keying material of a subscription until ttl has passed (above 0, at
 // most 24 h): no ECDH is computed for the second message and later ones. It keeps that of max
-// subscriptions (at least 1) or some more, and first forgets those that were not written to lately.
+// subscriptions (at least 1), and first forgets those it has kept longest.
 // Every subscription has a key pair of its own, which is forgotten at once. It departs from RFC
 // 8291 section 3.1, and meets the condition of RFC 8188 section 4.3. Someone who reads the memory
 // can open every body that was or will be sent to the subscriptions kept, within their entries'

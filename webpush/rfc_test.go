@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fixedKey is a key source with one given key pair.
+// fixedSealer seals with one given key pair and salt.
 func fixedSealer(t testing.TB, private, salt []byte) *sealer {
 	t.Helper()
 	s, err := newSealer(Reuse{}, time.Now)
@@ -24,7 +24,7 @@ func fixedSealer(t testing.TB, private, salt []byte) *sealer {
 		t.Fatal(err)
 	}
 	k := &localKey{private: key, public: [publicKeyBytes]byte(key.PublicKey().Bytes())}
-	s.keys = &broadcastKeys{newKeyPairs(time.Hour, time.Now), &sharedKey{key: k, made: time.Now()}}
+	s.keys = &broadcastKeys{newKeyPairs(time.Hour, time.Now), &sharedKey{pair: k, made: time.Now()}}
 	s.fixSalt = func(b *[saltBytes]byte) { copy(b[:], salt) }
 	return s
 }

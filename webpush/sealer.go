@@ -32,18 +32,18 @@ func newSealer(reuse Reuse, now func() time.Time) (*sealer, error) {
 	return &sealer{reuse: reuse, keys: newKeySource(reuse, now), closed: new(atomic.Bool)}, nil
 }
 
-// forBroadcast returns the sealer to use for the messages of one broadcast. In
-// the mode [KeyPerBroadcast] that is a new one with a key pair of its own, made
-// when it is first needed and replaced after an hour, which need not be closed:
-// closing s closes it too. In every other mode it is s.
-func (s *sealer) forBroadcast() *sealer {
+// forBroadcast returns the sealer to use for the messages of one broadcast, and what to call at its
+// end. In the mode [KeyPerBroadcast] it has a key pair of its own, made when it is first needed and
+// replaced after an hour. In every other mode it is s.
+func (s *sealer) forBroadcast() (b *sealer, end func()) {
 	keys, ok := s.keys.(*broadcastKeys)
 	if !ok {
-		return s
+		return s, func() {}
 	}
-	b := *s
-	b.keys = &broadcastKeys{keys.keyPairs, keys.add()}
-	return &b
+	key := new(sharedKey)
+	own := *s
+	own.keys = &broadcastKeys{keys.keyPairs, key}
+	return &own, func() { keys.forget(func(k *sharedKey) bool { return k == key }) }
 }
 
 // close ends the sealer's goroutine, if it has one, waits for it, and forgets all keys.

@@ -34,7 +34,7 @@ func TestReceiverOpensEveryMode(t *testing.T) {
 	w := newWorkload(t)
 	paddings := map[string]Padding{"none": Padding{}, "1": PadToBlock(1), "128": PadToBlock(128), "4096": PadToBlock(3994)}
 	for _, mode := range allModes {
-		s := newTestSealer(t, mode, time.Now).forBroadcast()
+		s, _ := newTestSealer(t, mode, time.Now).forBroadcast()
 		for name, padding := range paddings {
 			for _, length := range []int{0, 1, 126, 127, 128, 365, 3992, MaxMessageBytes} {
 				message := make([]byte, length)
@@ -175,7 +175,7 @@ func TestBroadcastKey(t *testing.T) {
 	w, s := newWorkload(t), newTestSealer(t, KeyPerBroadcast(), time.Now)
 	keys := make(map[string]int)
 	for range 2 {
-		b := s.forBroadcast()
+		b, _ := s.forBroadcast()
 		for _, sub := range w.subs {
 			body, err := b.AppendEncrypt(nil, w.message, sub, Padding{})
 			if err != nil {
@@ -227,12 +227,7 @@ func TestSessionOfAnother(t *testing.T) {
 	if err := k.agree(a, w.subs[0], time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	of := func(sub Subscription) uint64 { return maphash.String(k.seed, sub.keys()) }
-	session, ok := k.shards[0].get(of(w.subs[0]))
-	if !ok {
-		t.Fatal("no session is kept")
-	}
-	k.shards[0].put(of(w.subs[1]), session)
+	k.put(maphash.String(k.seed, w.subs[1].keys()), *k.at(0))
 	for range 2 { // the second is its own
 		if err := k.agree(b, w.subs[1], time.Now()); err != nil {
 			t.Fatal(err)
@@ -241,13 +236,13 @@ func TestSessionOfAnother(t *testing.T) {
 			t.Error("sealed with another's session")
 		}
 	}
-	if kept, _ := k.shards[0].get(of(w.subs[1])); string(kept.keys[:]) != w.subs[1].keys() || kept.ikm != b.ikm {
+	if kept := k.at(2); string(kept.keys[:]) != w.subs[1].keys() || kept.ikm != b.ikm || k.next != 3 {
 		t.Error("its own session is not kept")
 	}
 }
 
-// TestSessionsAreBounded fills the session cache beyond its bound and lets its
-// entries expire.
+// TestSessionsAreBounded fills the ring beyond its bound, lets the sessions expire one after the
+// other, and looks at the memory of those that are forgotten.
 func TestSessionsAreBounded(t *testing.T) {
 	w, clock := newWorkload(t), newClock()
 	k := newSessionKeys(time.Hour, 3, clock.now)
@@ -256,31 +251,27 @@ func TestSessionsAreBounded(t *testing.T) {
 		if err := k.agree(getSchedule(), sub, clock.now()); err != nil {
 			t.Fatal(err)
 		}
+		clock.add(time.Minute)
 	}
-	if n := k.shards[0].len(); n != 3 {
-		t.Errorf("%d sessions kept, want 3", n)
+	ring := k.ring
+	clock.add(56 * time.Minute)
+	for left := 3; left >= 0; left-- {
+		if len(k.numbers) != left || k.next-k.first != left {
+			t.Errorf("%d sessions kept, want %d", len(k.numbers), left)
+		}
+		for _, sub := range w.subs[len(w.subs)-left:] {
+			if !k.use(getSchedule(), maphash.String(k.seed, sub.keys()), sub.keys(), clock.now()) {
+				t.Errorf("of %d sessions, one of the latest is not kept", left)
+			}
+		}
+		clock.add(time.Minute)
+		k.sweep(clock.now())
 	}
-	clock.add(time.Hour)
-	k.sweep()
-	if n := k.shards[0].len(); n != 0 {
-		t.Errorf("%d sessions outlived their hour", n)
+	for _, kept := range ring[0] {
+		if kept != (session{}) {
+			t.Error("a session that was forgotten is in memory")
+		}
 	}
-	if total := len(newSessionShards(t, 5000)); total != sessionShards {
-		t.Errorf("%d shards for 5000 sessions", total)
-	}
-}
-
-func newSessionShards(t *testing.T, max int) []*cache[uint64, session] {
-	k := newSessionKeys(time.Hour, max, time.Now)
-	t.Cleanup(k.close)
-	sum := 0
-	for _, shard := range k.shards {
-		sum += shard.max
-	}
-	if sum < max || sum > max*3/2 {
-		t.Errorf("shards hold %d sessions in all, want %d and some room", sum, max)
-	}
-	return k.shards
 }
 
 // TestConcurrentSealing has many goroutines seal while everything cached
@@ -290,7 +281,7 @@ func TestConcurrentSealing(t *testing.T) {
 	for _, mode := range []Reuse{KeyPerBroadcast(), SharedKey(time.Millisecond), SessionKeys(time.Millisecond, 3)} {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			s := newTestSealer(t, mode, time.Now).forBroadcast()
+			s, _ := newTestSealer(t, mode, time.Now).forBroadcast()
 			var wg sync.WaitGroup
 			for g := range 8 {
 				wg.Go(func() {
