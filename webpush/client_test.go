@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"postage/webpush"
 	"postage/webpush/pushtest"
@@ -100,17 +99,17 @@ func parse(t testing.TB, text []byte) webpush.Subscription {
 func TestSend(t *testing.T) {
 	for name, options := range map[string][]pushtest.Option{"HTTP/2.0": nil, "HTTP/1.1": {pushtest.WithHTTP1()}} {
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
-			service := newService(t, append(options, pushtest.WithMaxTTL(time.Hour))...)
+			service := newService(t, options...)
 			ring := newRing(t)
 			client := newClient(t, service, webpush.Config{Keys: ring})
 			browser := service.Subscribe(ring.Current().PublicKey())
 			receipt, err := client.Send(t.Context(), parse(t, browser.JSON()), []byte("hello"), webpush.Options{
-				TTL: 90 * time.Minute, Urgency: webpush.UrgencyHigh, Topic: "scores_2-1", Padding: webpush.PadToBlock(64),
+				TTL: 60 * 24 * time.Hour, Urgency: webpush.UrgencyHigh, Topic: "scores_2-1", Padding: webpush.PadToBlock(64),
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if receipt.Status != 201 || receipt.Attempts != 1 || receipt.MaybeDuplicate || receipt.TTL != time.Hour ||
+			if receipt.Status != 201 || receipt.Attempts != 1 || receipt.MaybeDuplicate || receipt.TTL != 28*24*time.Hour ||
 				receipt.ServerKey != ring.Current().PublicKey() || !strings.HasPrefix(receipt.Location, service.URL) {
 				t.Errorf("%+v", receipt)
 			}
@@ -119,7 +118,7 @@ func TestSend(t *testing.T) {
 				t.Fatalf("%d messages", len(messages))
 			}
 			m := messages[0]
-			if m.Err != nil || string(m.Data) != "hello" || m.TTL != 90*time.Minute || m.Urgency != "high" || m.Topic != "scores_2-1" ||
+			if m.Err != nil || string(m.Data) != "hello" || m.TTL != 60*24*time.Hour || m.Urgency != "high" || m.Topic != "scores_2-1" ||
 				m.Proto != name || m.ContentType != "application/octet-stream" || m.Claims.Subject != "mailto:ops@example.com" {
 				t.Errorf("%+v", m)
 			}
@@ -230,8 +229,8 @@ func TestFaults(t *testing.T) {
 		{name: "slow", faults: []pushtest.Fault{pushtest.Slow(20 * time.Millisecond)}, outcome: webpush.Accepted, attempts: 1, requests: 1, delivered: 1},
 		{name: "reset", faults: []pushtest.Fault{pushtest.Reset()}, outcome: webpush.Unreachable, target: webpush.Unreachable, attempts: 1, requests: 1, maybe: true},
 		{name: "reset, after write", faults: []pushtest.Fault{pushtest.Reset()}, retry: afterWrite, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 1, maybe: true},
-		{name: "taken, then reset", faults: []pushtest.Fault{pushtest.AcceptThenReset()}, outcome: webpush.Unreachable, target: webpush.Unreachable, attempts: 1, requests: 1, delivered: 1, maybe: true},
-		{name: "taken, then reset, after write", faults: []pushtest.Fault{pushtest.AcceptThenReset()}, retry: afterWrite, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 2, maybe: true},
+		{name: "taken, then reset", faults: []pushtest.Fault{pushtest.AcceptThen(pushtest.Reset())}, outcome: webpush.Unreachable, target: webpush.Unreachable, attempts: 1, requests: 1, delivered: 1, maybe: true},
+		{name: "taken, then reset, after write", faults: []pushtest.Fault{pushtest.AcceptThen(pushtest.Reset())}, retry: afterWrite, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 2, maybe: true},
 		{name: "endless 400", faults: []pushtest.Fault{endless(400, longLine, 0)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "and so on"},
 		{name: "endless 201", faults: []pushtest.Fault{endless(201, longLine, 0)}, outcome: webpush.Accepted, attempts: 1, requests: 1},
 		{name: "dribbling 403", faults: []pushtest.Fault{endless(403, ".", 50*time.Millisecond)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "."},
@@ -281,28 +280,6 @@ func checkFault(t *testing.T, c faultCase, got webpush.Result, sub webpush.Subsc
 	}
 	if strings.Contains(got.Err.Error(), strings.TrimPrefix(sub.Endpoint(), sub.Origin())) {
 		t.Errorf("the error tells the endpoint: %v", got.Err)
-	}
-}
-
-// TestReasonIsCleaned has the service echo what it was sent.
-func TestReasonIsCleaned(t *testing.T) {
-	service := newService(t)
-	client := newClient(t, service, webpush.Config{})
-	browser := service.Subscribe("")
-	service.Inject(func(x *pushtest.Exchange) {
-		x.Writer.WriteHeader(400)
-		io.WriteString(x.Writer, "bad\x00\xff\n "+x.Request.URL.Path+" "+browser.Endpoint()+" "+x.Request.Header.Get("Authorization"))
-	})
-	sub := parse(t, browser.JSON())
-	_, err := client.Send(t.Context(), sub, nil, webpush.Options{})
-	_, header, err2 := client.AppendMessage(nil, nil, sub, webpush.Options{})
-	if err2 != nil {
-		t.Fatal(err2)
-	}
-	token, _, _ := strings.Cut(strings.TrimPrefix(header.Authorization, "vapid t="), ",")
-	if text := err.Error(); strings.Contains(text, token) || strings.Contains(text, browser.Endpoint()[len(service.URL):]) ||
-		strings.ContainsAny(text, "\n\x00") || !utf8.ValidString(text) || !strings.Contains(text, "bad") {
-		t.Errorf("%q", text)
 	}
 }
 

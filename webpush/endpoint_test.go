@@ -1,9 +1,11 @@
 package webpush
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -49,11 +51,16 @@ func (c *Client) trace(t testing.TB, sub Subscription) (h hosts) {
 		t.Fatal(err)
 	}
 	h.audience = claims.Aud
-	for _, attr := range (Attempt{Origin: sub.Origin()}).Attrs() {
-		if attr.Key == "server.address" {
-			h.logged = attr.Value.String()
-		}
+	var log bytes.Buffer
+	_, end := LogAttempts(slog.New(slog.NewJSONHandler(&log, nil)))(t.Context(), Attempt{Origin: sub.Origin()})
+	end(AttemptResult{Outcome: Gone})
+	var line struct {
+		Address string `json:"server.address"`
 	}
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatal(err)
+	}
+	h.logged = line.Address
 	return h
 }
 

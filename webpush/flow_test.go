@@ -129,7 +129,7 @@ func TestLongRetryAfterIsObeyed(t *testing.T) {
 	t.Parallel()
 	service := newService(t)
 	for range 500 {
-		service.Inject(pushtest.WNSThrottled(time.Hour))
+		service.Inject(wnsThrottled(time.Hour))
 	}
 	// The first pause has not ended when Send is called, however slow the machine is.
 	client := newClient(t, service, webpush.Config{Retry: webpush.Retry{Base: time.Minute, Max: time.Hour}, Limits: webpush.Limits{Patience: 30 * time.Second}})

@@ -3,14 +3,9 @@ package webpush_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/base64"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"net/http"
 	"slices"
 	"strings"
@@ -100,10 +95,11 @@ func TestSubjects(t *testing.T) {
 	for subject, want := range map[string]string{
 		"mailto:ops@example.com": "mailto:ops@example.com", "MAILTO:ops@example.com": "mailto:ops@example.com", "HTTPS://example.com/contact": "https://example.com/contact", "https://93.184.216.34/": "https://93.184.216.34/",
 		"mailto:ops@machine.local": "", "mailto:ops@example.invalid": "", "https://app.test": "", "mailto:ops@intranet": "", "https://10.0.0.1/": "", "https://box.local.": "", "MAILTO:x@LOCALHOST": "",
+		"mailto:x@app.localhost": "", "https://LOCALHOST/contact": "", "https://[::1]:8080/": "", "": "", "https:/x": "", "mailto:nobody": "", "mailto:<a@b.example.com>": "",
 		"ops@example.com": "", "mailto:": "", "http://example.com": "", "mailto:a b@example.com": "", "mailto:@example.com": "",
 	} {
 		client, err := webpush.NewClient(webpush.Config{Keys: newRing(t), Subject: subject})
-		if (err == nil) != (want != "") {
+		if (err == nil) != (want != "") || strings.Contains(strings.ToLower(subject), "localhost") && !strings.Contains(err.Error(), "BadJwtToken") {
 			t.Errorf("%s: %v", subject, err)
 		}
 		if err != nil {
@@ -136,71 +132,6 @@ func TestRefusedForTheClock(t *testing.T) {
 			if wrong := skew.Abs() > time.Hour; result.Final() == wrong || wrong != strings.Contains(err.Error(), "clock") {
 				t.Errorf("our clock %s off, %d: final %v: %v", skew, status, result.Final(), err)
 			}
-		}
-	}
-}
-
-func TestExpirationTimes(t *testing.T) {
-	text := string(newService(t).Subscribe("").JSON())
-	for number, want := range map[string]int64{"1e12": 1e12, "1.7e12": 1700000000000, "1700000000123.75": 1700000000123, "0": 0, "null": 0, "1700000000123": 1700000000123, "1e400": 0, `"1"`: 1, `"soon"`: 0, "1e300": 0} {
-		sub, err := webpush.ParseSubscription([]byte(strings.Replace(text, `"expirationTime":null`, `"expirationTime":`+number, 1)))
-		if err != nil {
-			t.Errorf("%s: %v", number, err)
-		}
-		if at, ok := sub.Expires(); ok != (want > 0) || ok && at.UnixMilli() != want {
-			t.Errorf("%s: %v, %v", number, at, ok)
-		}
-	}
-}
-
-// TestKeysOfOtherTools reads a key pair as other tools keep it.
-func TestKeysOfOtherTools(t *testing.T) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := webpush.NewVAPIDKeys(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sec1, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	word := func(n *big.Int) string { return base64.RawURLEncoding.EncodeToString(n.FillBytes(make([]byte, 32))) }
-	public, err := private.PublicKey.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, y := word(new(big.Int).SetBytes(public[1:33])), word(new(big.Int).SetBytes(public[33:]))
-	jwk := fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":%q,"y":%q,"d":%q,"ext":true,"key_ops":["sign"]}`, x, y, keys.PrivateKey())
-	wrong := strings.Replace(jwk, x, y, 1)
-	pem, err := keys.PrivatePEM()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sec1Text := base64.StdEncoding.EncodeToString(sec1)
-	lines := "\n" + sec1Text[:64] + "\n" + sec1Text[64:128] + "\n" + sec1Text[128:] + "\n"
-	for name, data := range map[string][]byte{
-		"SEC 1 labelled as PKCS #8": []byte("-----BEGIN PRIVATE KEY-----" + lines + "-----END PRIVATE KEY-----\n"), "SEC 1 in base64, in lines": []byte(lines), // both as py-vapid's tests have them
-		"PKCS #8": pkcs8, "SEC 1": sec1, "JWK": []byte(jwk), "JWK with spaces": []byte("\n " + jwk + "\n"), "PEM": pem,
-		"PKCS #8 in base64": []byte(base64.StdEncoding.EncodeToString(pkcs8)), "PKCS #8 in base64url": []byte(base64.RawURLEncoding.EncodeToString(pkcs8) + "\n"), "SEC 1 in base64": []byte(sec1Text),
-	} {
-		got, err := webpush.ParseVAPIDFile(data)
-		if err != nil || got.PublicKey() != keys.PublicKey() {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	for name, data := range map[string]string{
-		"another's public key": wrong, "no private key": strings.Replace(jwk, `"d"`, `"e"`, 1), "another curve": strings.Replace(jwk, "P-256", "P-384", 1), "RSA": strings.Replace(jwk, `"EC"`, `"RSA"`, 1), "half": jwk[:50], "nothing": "",
-		"DER cut off": string(pkcs8[:40]),
-	} {
-		if _, err := webpush.ParseVAPIDFile([]byte(data)); err == nil || strings.Contains(err.Error(), keys.PrivateKey()) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

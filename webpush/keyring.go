@@ -36,16 +36,6 @@ func (r *KeyRing) Current() *VAPIDKeys { return (*r.keys.Load())[0] }
 // Keys lists the key pairs, the current one first.
 func (r *KeyRing) Keys() []*VAPIDKeys { return slices.Clone(*r.keys.Load()) }
 
-// Lookup finds the key pair with this public key (unpadded base64url).
-func (r *KeyRing) Lookup(publicKey string) (*VAPIDKeys, bool) {
-	for _, k := range *r.keys.Load() {
-		if k.public == publicKey {
-			return k, true
-		}
-	}
-	return nil, false
-}
-
 // Rotate makes k the current key pair and keeps the others as older ones.
 func (r *KeyRing) Rotate(k *VAPIDKeys) error {
 	if k == nil {
@@ -63,12 +53,15 @@ func (r *KeyRing) Retire(publicKey string) error {
 	if r.Current().public == publicKey {
 		return errors.New("webpush: key ring: the current key pair cannot be retired")
 	}
-	if _, ok := r.Lookup(publicKey); !ok {
+	found := false
+	r.update(func(keys []*VAPIDKeys) []*VAPIDKeys {
+		older := slices.DeleteFunc(keys[1:], func(o *VAPIDKeys) bool { return o.public == publicKey })
+		found = len(older) < len(keys)-1
+		return append(keys[:1:1], older...)
+	})
+	if !found {
 		return errors.New("webpush: key ring: no key pair with that public key")
 	}
-	r.update(func(keys []*VAPIDKeys) []*VAPIDKeys {
-		return append(keys[:1:1], slices.DeleteFunc(keys[1:], func(o *VAPIDKeys) bool { return o.public == publicKey })...)
-	})
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 
 	"postage/webpush"
 	"postage/webpush/receiver"
@@ -60,6 +61,7 @@ func TestReasonsAreClean(t *testing.T) {
 	sub := parse(t, []byte(text))
 	lower := strings.ToLower
 	for name, quote := range map[string]func(authorization string) string{
+		"the endpoint":      func(string) string { return sub.Endpoint() },
 		"escaped":           func(string) string { return strings.NewReplacer("/", "%2F", "+", "%2B").Replace(token) },
 		"escaped twice":     func(string) string { return strings.NewReplacer("/", "%252f", "+", "%252b").Replace(token) },
 		"every byte":        func(string) string { return percent(token) },
@@ -77,7 +79,7 @@ func TestReasonsAreClean(t *testing.T) {
 		var authorization string
 		client := newClient(t, nil, webpush.Config{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			authorization = strings.TrimPrefix(r.Header.Get("Authorization"), "vapid t=")
-			return &http.Response{StatusCode: 400, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(strings.NewReader("bad (" + quote(authorization) + ") it is\u202e\u200f\u0007 so"))}, nil
+			return &http.Response{StatusCode: 400, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(strings.NewReader("bad\x00\xff\n\u202e (" + quote(authorization) + ") it is\u202e\u200f\u0007\x00\xff\n so"))}, nil
 		})})
 		err := sendTo(t, client, sub)
 		shown := sendError(t, err).Reason
@@ -89,7 +91,7 @@ func TestReasonsAreClean(t *testing.T) {
 				}
 			}
 		}
-		if strings.ContainsAny(shown, "\u202e\u200f\u0007") || !strings.HasPrefix(shown, "bad (") || !strings.HasSuffix(shown, "follows]") {
+		if strings.ContainsAny(shown, "\u202e\u200f\u0007\x00\n") || !utf8.ValidString(shown) || !strings.HasPrefix(shown, "bad") || !strings.HasSuffix(shown, "follows]") {
 			t.Errorf("%s: shown as %q", name, shown)
 		}
 	}

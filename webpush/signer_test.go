@@ -195,20 +195,8 @@ func TestSignerPicksTheKey(t *testing.T) {
 }
 
 func TestNewSignerRefuses(t *testing.T) {
-	ring, err := NewKeyRing(newKeys(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		keys    *KeyRing
-		subject string
-	}{
-		"no keys": {nil, "mailto:a@b.example.com"}, "empty ring": {new(KeyRing), "mailto:a@b.example.com"},
-		"no subject": {ring, ""}, "bare address": {ring, "a@b.example.com"},
-		"http subject": {ring, "http://example.com"}, "no host": {ring, "https:/x"},
-		"no at": {ring, "mailto:nobody"}, "brackets": {ring, "mailto:<a@b.example.com>"},
-	} {
-		if _, err := newSigner(c.keys, c.subject, nil); err == nil {
+	for name, keys := range map[string]*KeyRing{"no keys": nil, "empty ring": new(KeyRing)} {
+		if _, err := newSigner(keys, "mailto:a@b.example.com", nil); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

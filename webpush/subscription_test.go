@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 const (
@@ -35,14 +34,7 @@ func TestParseSubscription(t *testing.T) {
 			t.Errorf("%s: keys differ", name)
 		}
 	}
-	withTime := bytes.Replace(subscriptionText("https://push.example/x", testP256dh, testAuth), []byte("null"), []byte("1700000000123"), 1)
-	sub, err := ParseSubscription(withTime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if expires, ok := sub.Expires(); !ok || !expires.Equal(time.UnixMilli(1700000000123)) {
-		t.Errorf("expires %v, %v", expires, ok)
-	}
+	sub := subscriptionAt(t, "https://push.example/x")
 	if sub.Endpoint() != "https://push.example/x" || sub.IsZero() || len(sub.Fingerprint()) != 16 {
 		t.Errorf("%s, %s", sub.Endpoint(), sub.Fingerprint())
 	}
@@ -169,7 +161,7 @@ func TestSubscriptionJSONRoundTrip(t *testing.T) {
 func TestKnownPushService(t *testing.T) {
 	for origin, want := range map[string]bool{
 		"https://fcm.googleapis.com": true, "https://updates.push.services.mozilla.com": true,
-		"https://web.push.apple.com": true, "https://wns2-am3p.notify.windows.com": true,
+		"https://jmt17.google.com": true, "https://jmt17.google.com.example": false, "https://web.push.apple.com": true, "https://wns2-am3p.notify.windows.com": true,
 		"https://fcm.googleapis.com:8443": false, "http://fcm.googleapis.com": false, "https://example.com": false,
 		"https://fcm.googleapis.com.example.com": false, "https://evilpush.apple.com": false, "https://10.0.0.1": false, "": false,
 	} {

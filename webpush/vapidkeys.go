@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,9 +16,8 @@ import (
 //
 // Formatting and logging it shows the public key only.
 type VAPIDKeys struct {
-	private   *ecdsa.PrivateKey
-	publicRaw [publicKeyBytes]byte
-	public    string // unpadded base64url
+	private *ecdsa.PrivateKey
+	public  string // unpadded base64url
 }
 
 // GenerateVAPIDKeys makes a new key pair. Store it with
@@ -32,77 +30,50 @@ func GenerateVAPIDKeys() (*VAPIDKeys, error) {
 	return newVAPIDKeys(private)
 }
 
-// NewVAPIDKeys takes a private key made elsewhere. It must be on P-256 and its
-// public half must belong to it.
-func NewVAPIDKeys(private *ecdsa.PrivateKey) (*VAPIDKeys, error) {
-	if private == nil || private.Curve != elliptic.P256() {
-		return nil, errors.New("webpush: VAPID key: not a P-256 private key (RFC 8292 section 2)")
-	}
-	raw, err := private.Bytes()
-	if err != nil {
-		return nil, errors.New("webpush: VAPID key: not a valid P-256 private key")
-	}
-	derived, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
-	if err != nil {
-		return nil, errors.New("webpush: VAPID key: not a valid P-256 private key")
-	}
-	keys, err := newVAPIDKeys(derived)
-	if err != nil {
-		return nil, err
-	}
-	given, err := private.PublicKey.Bytes()
-	if err != nil || !keys.hasPublic(given) {
-		return nil, errors.New("webpush: VAPID key: the public key does not belong to the private key")
-	}
-	return keys, nil
-}
-
+// newVAPIDKeys takes a key that crypto/x509 or crypto/ecdsa has checked, of any curve.
 func newVAPIDKeys(private *ecdsa.PrivateKey) (*VAPIDKeys, error) {
 	public, err := private.PublicKey.Bytes()
-	if err != nil || len(public) != publicKeyBytes {
-		return nil, errors.New("webpush: VAPID key: not a P-256 key")
+	if err != nil || private.Curve != elliptic.P256() {
+		return nil, errors.New("not a private key on P-256 (RFC 8292 section 2)")
 	}
-	k := &VAPIDKeys{private: private, public: encodeBase64(public)}
-	copy(k.publicRaw[:], public)
-	return k, nil
+	return &VAPIDKeys{private: private, public: encodeBase64(public)}, nil
 }
 
 // ParseVAPIDKeys reads the raw form that most Web Push tools write: the private key as 32 bytes and
 // the public key as 65 bytes, each in any base64 alphabet. The public key may be "", in which case
 // it is computed; if it is given it must belong to the private key. Errors do not quote the keys.
 func ParseVAPIDKeys(private, public string) (*VAPIDKeys, error) {
+	keys, err := parseRawKeys(private, public)
+	if err != nil {
+		return nil, fmt.Errorf("webpush: VAPID key: %w", err)
+	}
+	return keys, nil
+}
+
+func parseRawKeys(private, public string) (*VAPIDKeys, error) {
 	if short, err := decodeBase64(private); err == nil && (len(short) == 30 || len(short) == 31) {
 		private = encodeBase64(append(make([]byte, 32-len(short)), short...)) // some tools leave out leading zeros
 	}
 	scalar, err := decodeKey("private key", private, 32)
 	if err != nil {
-		return nil, fmt.Errorf("webpush: VAPID key: %w", err)
+		return nil, err
 	}
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar)
 	if err != nil {
-		return nil, errors.New("webpush: VAPID key: private key: not between 1 and the order of P-256")
+		return nil, errors.New("private key: not between 1 and the order of P-256")
 	}
 	keys, err := newVAPIDKeys(key)
-	if err != nil {
-		return nil, err
-	}
-	if public == "" {
-		return keys, nil
+	if err != nil || public == "" {
+		return keys, err
 	}
 	point, err := decodeKey("public key", public, publicKeyBytes)
 	if err != nil {
-		return nil, fmt.Errorf("webpush: VAPID key: %w", err)
+		return nil, err
 	}
-	if !keys.hasPublic(point) {
-		return nil, errors.New("webpush: VAPID key: the public key does not belong to the private key")
+	if encodeBase64(point) != keys.public {
+		return nil, errors.New("the public key does not belong to the private key")
 	}
 	return keys, nil
-}
-
-// hasPublic reports whether public is the pair's public key. The comparison takes constant time,
-// because the pair's public key is derived from the secret.
-func (k *VAPIDKeys) hasPublic(public []byte) bool {
-	return subtle.ConstantTimeCompare(k.publicRaw[:], public) == 1
 }
 
 // PublicKey is the public key as unpadded base64url: the applicationServerKey

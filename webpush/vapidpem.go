@@ -12,11 +12,10 @@ import (
 )
 
 // ParseVAPIDFile reads a key pair as tools keep it in files: PEM with one private key as PKCS #8
-// ("PRIVATE KEY") or SEC 1 ("EC PRIVATE KEY", as openssl ecparam writes it), and optionally the
-// public key as SPKI ("PUBLIC KEY"); PKCS #8 or SEC 1 as DER, or that in base64; a JWK (RFC 7517);
+// ("PRIVATE KEY") or SEC 1 ("EC PRIVATE KEY", as openssl ecparam writes it), perhaps beside a
+// "PUBLIC KEY", which is not read; PKCS #8 or SEC 1 as DER, or that in base64; a JWK (RFC 7517);
 // what `web-push generate-vapid-keys --json` writes; or the private key as base64 of its 32 bytes.
-// A public key must belong to the private key. Errors do not quote the data. See also
-// [ParseVAPIDKeys].
+// Errors do not quote the data.
 func ParseVAPIDFile(data []byte) (*VAPIDKeys, error) {
 	var keys *VAPIDKeys
 	var err error
@@ -29,7 +28,7 @@ func ParseVAPIDFile(data []byte) (*VAPIDKeys, error) {
 		keys, err = parseVAPIDJWK(text)
 	case err64 == nil && len(der) >= 30 && len(der) <= 32:
 		form = "raw"
-		keys, err = ParseVAPIDKeys(string(text), "")
+		keys, err = parseRawKeys(string(text), "")
 	case bytes.HasPrefix(data, []byte{0x30}): // an ASN.1 sequence
 		form = "DER"
 		keys, err = parseVAPIDDER(data)
@@ -51,7 +50,7 @@ func parseVAPIDJWK(text []byte) (*VAPIDKeys, error) {
 		return nil, errors.New("not JSON")
 	}
 	if jwk.PrivateKey != "" {
-		return ParseVAPIDKeys(jwk.PrivateKey, jwk.PublicKey)
+		return parseRawKeys(jwk.PrivateKey, jwk.PublicKey)
 	}
 	if jwk.Kty != "EC" || jwk.Crv != "P-256" || jwk.D == "" {
 		return nil, errors.New("not a private key on P-256 (RFC 7518 section 6.2)")
@@ -61,32 +60,32 @@ func parseVAPIDJWK(text []byte) (*VAPIDKeys, error) {
 	if err := errors.Join(errX, errY); err != nil {
 		return nil, err
 	}
-	return ParseVAPIDKeys(jwk.D, encodeBase64(slices.Concat([]byte{4}, x, y)))
+	return parseRawKeys(jwk.D, encodeBase64(slices.Concat([]byte{4}, x, y)))
 }
 
 // parseVAPIDDER takes PKCS #8 or SEC 1, however it is labelled.
 func parseVAPIDDER(der []byte) (*VAPIDKeys, error) {
 	if private, err := x509.ParseECPrivateKey(der); err == nil {
-		return NewVAPIDKeys(private)
+		return newVAPIDKeys(private)
 	}
 	key, err := x509.ParsePKCS8PrivateKey(der)
 	private, ok := key.(*ecdsa.PrivateKey)
 	if err != nil || !ok {
 		return nil, errors.New("neither PKCS #8 nor SEC 1 of an ECDSA key")
 	}
-	return NewVAPIDKeys(private)
+	return newVAPIDKeys(private)
 }
 
 func parseVAPIDPEM(data []byte) (*VAPIDKeys, error) {
 	var keys *VAPIDKeys
-	var public []byte
 	for {
-		var block *pem.Block
-		if block, data = pem.Decode(data); block == nil {
+		block, rest := pem.Decode(data)
+		if block == nil {
 			break
 		}
+		data = rest
 		switch block.Type {
-		case "EC PARAMETERS":
+		case "EC PARAMETERS", "PUBLIC KEY": // beside the private key, which holds both
 		case "PRIVATE KEY", "EC PRIVATE KEY":
 			if keys != nil {
 				return nil, errors.New("more than one private key")
@@ -94,11 +93,6 @@ func parseVAPIDPEM(data []byte) (*VAPIDKeys, error) {
 			var err error
 			if keys, err = parseVAPIDDER(block.Bytes); err != nil {
 				return nil, fmt.Errorf("%s: %w", block.Type, err)
-			}
-		case "PUBLIC KEY":
-			var err error
-			if public, err = parsePublicDER(block.Bytes); err != nil {
-				return nil, err
 			}
 		default:
 			return nil, errors.New("a block that is neither PRIVATE KEY, EC PRIVATE KEY nor PUBLIC KEY")
@@ -109,19 +103,8 @@ func parseVAPIDPEM(data []byte) (*VAPIDKeys, error) {
 		return nil, errors.New("text that is not PEM")
 	case keys == nil:
 		return nil, errors.New("no private key")
-	case public != nil && !keys.hasPublic(public):
-		return nil, errors.New("the public key does not belong to the private key")
 	}
 	return keys, nil
-}
-
-func parsePublicDER(der []byte) ([]byte, error) {
-	key, err := x509.ParsePKIXPublicKey(der)
-	public, ok := key.(*ecdsa.PublicKey)
-	if err != nil || !ok {
-		return nil, errors.New("PUBLIC KEY: not SPKI of an ECDSA key")
-	}
-	return public.Bytes()
 }
 
 // PrivatePEM is the private key as PKCS #8 in PEM ("PRIVATE KEY"), which holds

@@ -76,12 +76,12 @@ func Reset() Fault {
 	}
 }
 
-// AcceptThenReset accepts the message and then does what Reset does: the sender cannot
-// know whether it was accepted.
-func AcceptThenReset() Fault {
+// AcceptThen accepts the message and then does what fault does: the sender cannot know whether it
+// was accepted. A gateway does that when its own connection to the service breaks (502, 504).
+func AcceptThen(fault Fault) Fault {
 	return func(x *Exchange) {
 		x.Accept(&blindWriter{header: make(http.Header)})
-		abort(x.Writer)
+		fault(x)
 	}
 }
 

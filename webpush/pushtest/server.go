@@ -25,7 +25,6 @@ type Server struct {
 	closing chan struct{}
 	close   sync.Once
 	now     func() time.Time
-	maxTTL  time.Duration
 	discard bool
 	always  Fault
 	counts  struct{ requests, accepted atomic.Int64 }
@@ -35,15 +34,15 @@ type Server struct {
 	faults   []Fault
 }
 
+// maxTTL is how long the service keeps a message; it answers with that TTL if more is asked for (RFC
+// 8030 section 5.2).
+const maxTTL = 28 * 24 * time.Hour
+
 // An Option changes how a server is made.
 type Option func(*Server)
 
 // WithClock sets the clock that tokens are checked by.
 func WithClock(now func() time.Time) Option { return func(s *Server) { s.now = now } }
-
-// WithMaxTTL sets the longest time that the service keeps a message; it answers with that TTL if
-// more is asked for (RFC 8030 section 5.2). The default is four weeks.
-func WithMaxTTL(ttl time.Duration) Option { return func(s *Server) { s.maxTTL = ttl } }
 
 // WithHTTP1 makes a server without HTTP/2.
 func WithHTTP1() Option { return func(s *Server) { s.server.EnableHTTP2 = false } }
@@ -57,7 +56,7 @@ func Always(fault Fault) Option { return func(s *Server) { s.always = fault } }
 
 // NewServer starts a push service on loopback. Close it when done.
 func NewServer(options ...Option) *Server {
-	s := &Server{now: time.Now, maxTTL: 28 * 24 * time.Hour, closing: make(chan struct{}), browsers: make(map[string]*Browser)}
+	s := &Server{now: time.Now, closing: make(chan struct{}), browsers: make(map[string]*Browser)}
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	s.server.EnableHTTP2 = true
 	s.server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that a client gave up
@@ -145,7 +144,7 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, browser *Browser) 
 		browser.keep(message)
 	}
 	s.counts.accepted.Add(1)
-	granted := min(message.TTL, s.maxTTL)
+	granted := min(message.TTL, maxTTL)
 	w.Header().Set("TTL", fmt.Sprint(int64(granted/time.Second)))
 	w.Header().Set("Location", s.URL+"/message/"+rand.Text())
 	w.WriteHeader(http.StatusCreated)

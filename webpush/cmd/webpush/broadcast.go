@@ -95,19 +95,15 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 
 // broadcastTo sends to the subscriptions in a file that the results do not have yet.
 func (p program) broadcastTo(ctx context.Context, file string, client *webpush.Client, message []byte, options webpush.Options, results string, resume bool) error {
-	source := &subscriptionFile{name: file, warn: p.say}
+	source := &subscriptionList{name: file, warn: p.say}
 	if file == "-" {
-		var err error
 		file = "stdin"
-		source.name, err = p.spool()
-		defer os.Remove(source.name)
-		if err != nil {
-			return fmt.Errorf("subscriptions: standard input: %w", err)
-		}
-	}
-	lines, err := source.count()
-	if err != nil {
-		return err
+		source.in = p.stdin
+	} else if f, err := os.Open(file); err != nil {
+		return fmt.Errorf("subscriptions: %w", err)
+	} else {
+		source.in = f
+		defer f.Close()
 	}
 	results = cmp.Or(results, file+".results.ndjson")
 	if _, err := os.Stat(results); err == nil && !resume {
@@ -119,7 +115,7 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 	}
 	defer journal.Close()
 
-	progress := newProgress(p.stderr, lines, journal.Kept())
+	progress := newProgress(p.stderr, journal.Kept())
 	rest := client.BroadcastIndexed(ctx, journal.Rest(source.all(ctx)), message, options)
 	if err := p.collect(ctx, rest, journal, progress, file+".gone.txt"); err != nil {
 		return err
@@ -128,7 +124,7 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 		return err
 	}
 	progress.summary(p.stdout, results)
-	if repeated := int64(lines) - progress.earlier - progress.done; repeated > 0 && ctx.Err() == nil {
+	if repeated := source.records - progress.earlier - progress.done; repeated > 0 && ctx.Err() == nil {
 		fmt.Fprintf(p.stdout, "%d lines repeat another\n", repeated)
 	}
 	switch {
@@ -155,9 +151,6 @@ func (p program) collect(ctx context.Context, results iter.Seq2[webpush.Subscrip
 		}
 		if err := journal.Record(sub, result); err != nil {
 			return err
-		}
-		if ctx.Err() != nil { // what is drawn stays, above what was said
-			progress.live, progress.drawn = false, 0
 		}
 		progress.add(sub.Origin(), result)
 	}

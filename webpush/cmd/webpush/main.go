@@ -103,8 +103,11 @@ func (p program) command(ctx context.Context, args []string) error {
 	return hinted{fmt.Errorf("unknown command %q", args[0]), "the commands are demo, keys, send and broadcast"}
 }
 
-// say tells a person something.
+// say tells a person something, in the place of a progress that is drawn.
 func (p program) say(format string, a ...any) {
+	if isTerminal(p.stderr) {
+		fmt.Fprint(p.stderr, "\r\x1b[K")
+	}
 	fmt.Fprintf(p.stderr, "webpush: "+format+"\n", a...)
 }
 

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strings"
 
 	"postage/webpush"
@@ -120,22 +119,25 @@ func csvRecords(in io.Reader, take taker) error {
 	return err
 }
 
-// subscriptionFile reads a file of subscriptions.
-type subscriptionFile struct {
-	name string
-	warn func(format string, a ...any)
-	bad  int
-	err  error // why reading ended early
+// A subscriptionList reads subscriptions.
+type subscriptionList struct {
+	name    string
+	in      io.Reader
+	warn    func(format string, a ...any)
+	records int64 // read so far
+	bad     int
+	err     error // why reading ended early
 }
 
 // shownBadRecords is how many records that hold no subscription are named.
 const shownBadRecords = 10
 
-// all gives the subscription of each record; of one that holds none, the zero value, so that it has
-// a result.
-func (s *subscriptionFile) all(ctx context.Context) iter.Seq[webpush.Subscription] {
+// all gives the subscription of each record, or the zero value if it holds none, so that each has a
+// result.
+func (s *subscriptionList) all(ctx context.Context) iter.Seq[webpush.Subscription] {
 	return func(yield func(webpush.Subscription) bool) {
-		s.read(func(n int, text []byte, err error) bool {
+		err := records(s.in, func(n int, text []byte, err error) bool {
+			s.records++
 			var sub webpush.Subscription
 			if err == nil {
 				sub, err = webpush.ParseSubscription(text)
@@ -147,31 +149,8 @@ func (s *subscriptionFile) all(ctx context.Context) iter.Seq[webpush.Subscriptio
 			}
 			return ctx.Err() == nil && yield(sub)
 		})
+		if err != nil {
+			s.err = fmt.Errorf("subscriptions: %s: %w", s.name, err)
+		}
 	}
-}
-
-func (s *subscriptionFile) read(take taker) {
-	f, err := os.Open(s.name)
-	if err == nil {
-		err = errors.Join(records(f, take), f.Close())
-	}
-	if err != nil {
-		s.err = fmt.Errorf("subscriptions: %s: %w", s.name, err)
-	}
-}
-
-// count counts the records.
-func (s *subscriptionFile) count() (n int, err error) {
-	s.read(func(int, []byte, error) bool { n++; return true })
-	return n, s.err
-}
-
-// spool keeps what is on standard input in a file until the broadcast has ended: it is read twice.
-func (p program) spool() (name string, err error) {
-	f, err := os.CreateTemp("", "webpush-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = io.Copy(f, p.stdin)
-	return f.Name(), errors.Join(err, f.Close())
 }
