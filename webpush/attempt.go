@@ -37,10 +37,10 @@ type answer struct {
 // attempt makes one request, within limit. Redirects are not followed: a RoundTripper
 // does not, and a 3xx answer is a refusal.
 func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []byte) answer {
-	ctx := limit.start(c.timeout)
+	ctx := limit.start(c.cfg.Timeout)
 	defer limit.stop()
 	var trace *writeTrace
-	if _, ok := c.transport.(*http.Transport); !ok || len(body) == 0 { // it may read the deadline, or keep working until the context ends; and no body tells nothing
+	if _, ok := c.cfg.Transport.(*http.Transport); !ok || len(body) == 0 { // it may read the deadline, or keep working until the context ends; and no body tells nothing
 		defer limit.end()
 		trace = new(writeTrace)
 		ctx = httptrace.WithClientTrace(deadlineContext{ctx, limit.until}, &httptrace.ClientTrace{
@@ -49,7 +49,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 		})
 	}
 	request, sent := newRequest(ctx, sub, h, body)
-	response, err := c.transport.RoundTrip(request)
+	response, err := c.cfg.Transport.RoundTrip(request)
 	if err != nil {
 		if cause := context.Cause(ctx); cause == context.DeadlineExceeded && errors.Is(err, context.Canceled) {
 			err = cause
@@ -65,7 +65,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	if value := response.Header.Get("Retry-After"); value != "" {
 		now, err := http.ParseTime(response.Header.Get("Date")) // a date is by the service's clock
 		if err != nil {
-			now = c.now()
+			now = c.cfg.now()
 		}
 		a.retryAfter, a.hasRetryAfter = parseRetryAfter(value, now)
 	}
@@ -76,7 +76,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	a.throttled = isThrottled(response, a.hasRetryAfter)
 	text := cmp.Or(response.Header.Get("X-Wns-Error-Description"), readReason(response, limit))
 	a.otherKey = isOtherKey(a.status, text)
-	a.reason = cleanText(text, sub, h.Authorization)
+	a.reason = cleanText(text, sub)
 	if a.status >= 400 && a.status <= 403 {
 		a.clock = c.checkClock(response, h.Authorization)
 	}
@@ -106,7 +106,7 @@ func (c *Client) checkClock(response *http.Response, authorization string) error
 	if err != nil || left > 0 && left <= maxTokenLife {
 		return nil
 	}
-	off, direction := c.now().Sub(theirs).Round(time.Minute), "ahead of"
+	off, direction := c.cfg.now().Sub(theirs).Round(time.Minute), "ahead of"
 	if off < 0 {
 		direction = "behind"
 	}

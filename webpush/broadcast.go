@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	defaultBacklog = 65536
-	tickTime       = 250 * time.Millisecond
+	tickTime = 250 * time.Millisecond
 
 	// Requests to the services that KnownPushService knows and requests to all others have separate
 	// limits, in multiples of the concurrency: a stranger's endpoint takes no room from a big
@@ -59,7 +58,7 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 		sealer, forgetKeys := c.sealer.forBroadcast()
 		defer forgetKeys()
 		b.job = &job{client: c, sealer: sealer, msg: msg, opts: opts, patient: true}
-		b.known.max, b.unknown.max = knownFactor*c.limits.Concurrency, unknownFactor*c.limits.Concurrency
+		b.known.max, b.unknown.max = knownFactor*c.cfg.Limits.Concurrency, unknownFactor*c.cfg.Limits.Concurrency
 
 		var stop, cancel context.CancelFunc
 		b.ctx, stop = context.WithCancel(ctx)
@@ -109,7 +108,7 @@ func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 
 // take queues a message, or yields its result at once.
 func (b *broadcast) take(sub Subscription, index int64) bool {
-	for b.pending >= b.client.limits.Backlog {
+	for b.pending >= b.client.cfg.Limits.Backlog {
 		if !b.wait() {
 			return false
 		}
@@ -123,7 +122,7 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 		return b.hand(sub, index, d.fail(Invalid, errNoSubscription))
 	}
 	l := b.lane(sub.Origin())
-	if l.stalled && b.stalled >= b.client.limits.Backlog/2 || l.refuses(time.Now()) {
+	if l.stalled && b.stalled >= b.client.cfg.Limits.Backlog/2 || l.refuses(time.Now()) {
 		d := l.delivery(recipient{sub, index})
 		return b.hand(sub, index, d.deferred(time.Now()))
 	}
@@ -204,14 +203,14 @@ func (b *broadcast) tick() bool {
 		l.mu.Lock()
 		if l.stalled {
 			b.stalled += l.pending()
-			if excess := b.stalled - b.client.limits.Backlog/2; excess > 0 && b.pending >= b.client.limits.Backlog {
+			if excess := b.stalled - b.client.cfg.Limits.Backlog/2; excess > 0 && b.pending >= b.client.cfg.Limits.Backlog {
 				given = append(given, l.takeLocked(min(excess, l.pending()))...)
 				b.stalled -= excess
 			}
 		}
 		idle := l.pending() == 0 && l.running == 0
 		var held []*delivery
-		if idle && (b.ended || b.pending >= b.client.limits.Backlog) { // nothing can be learned of them any more
+		if idle && (b.ended || b.pending >= b.client.cfg.Limits.Backlog) { // nothing can be learned of them any more
 			held, l.held = l.held, nil
 		}
 		idle = idle && len(l.held) == 0 && now.Sub(l.progress) > time.Minute

@@ -88,14 +88,18 @@ func (l Limits) withDefaults() (Limits, error) {
 	if l.Concurrency < 0 || l.Backlog < 0 || l.Patience < 0 || !(l.Rate >= 0) {
 		return l, errors.New("webpush: limits: Concurrency, Rate, Backlog or Patience is negative")
 	}
-	l.Concurrency, l.Backlog, l.Patience = cmp.Or(l.Concurrency, defaultConcurrency), cmp.Or(l.Backlog, defaultBacklog), cmp.Or(l.Patience, defaultPatience)
-	l.Refusals, l.Gone = cmp.Or(l.Refusals, defaultRefusals), cmp.Or(l.Gone, defaultGone)
+	l.Concurrency = cmp.Or(l.Concurrency, defaultConcurrency)
+	l.Backlog = cmp.Or(l.Backlog, defaultBacklog)
+	l.Patience = cmp.Or(l.Patience, defaultPatience)
+	l.Refusals = cmp.Or(l.Refusals, defaultRefusals)
+	l.Gone = cmp.Or(l.Gone, defaultGone)
 	return l, nil
 }
 
 const (
 	defaultTimeout     = 30 * time.Second
 	defaultConcurrency = 64
+	defaultBacklog     = 65536
 	defaultPatience    = 5 * time.Minute
 	defaultRefusals    = 6
 	defaultGone        = 20
@@ -103,58 +107,44 @@ const (
 
 // A Client encrypts, signs and sends messages. It is safe for concurrent use. Close it when done.
 type Client struct {
+	cfg          Config // with its defaults
 	sealer       *sealer
 	signer       *signer
-	transport    http.RoundTripper
 	ownTransport *http.Transport // nil if the caller gave one
-	allow        func(origin string) bool
-	timeout      time.Duration
-	retry        Retry
-	limits       Limits
 	origins      *table[string, *origin]
-	now          func() time.Time
-	hooks
-}
-
-// hooks are the caller's: see [Config].
-type hooks struct {
-	onAttempt AttemptHook
-	onGone    func(context.Context, Subscription)
-	onSuspect func(context.Context, *SendError)
 }
 
 // NewClient checks cfg and makes a client.
 func NewClient(cfg Config) (*Client, error) {
-	signer, err := newSigner(cfg.Keys, cfg.Subject, cfg.now)
-	if err != nil {
-		return nil, err
-	}
 	if cfg.Timeout < 0 {
 		return nil, errors.New("webpush: client: Timeout is negative")
 	}
-	retry, err := cfg.Retry.withDefaults()
-	if err != nil {
+	cfg.Timeout = cmp.Or(cfg.Timeout, defaultTimeout)
+	if cfg.now == nil {
+		cfg.now = time.Now
+	}
+	if cfg.OnSuspect == nil {
+		cfg.OnSuspect = func(ctx context.Context, err *SendError) { slog.ErrorContext(ctx, err.Error()) }
+	}
+	c := &Client{origins: newTable[string, *origin](maxOrigins)}
+	var err error
+	if c.signer, err = newSigner(cfg.Keys, cfg.Subject); err != nil {
 		return nil, err
 	}
-	limits, err := cfg.Limits.withDefaults()
-	if err != nil {
+	if cfg.Retry, err = cfg.Retry.withDefaults(); err != nil {
 		return nil, err
 	}
-	c := &Client{
-		signer: signer, transport: cfg.Transport, allow: cfg.AllowOrigin,
-		timeout: cmp.Or(cfg.Timeout, defaultTimeout), retry: retry, limits: limits, now: signer.now,
-		hooks: hooks{cfg.OnAttempt, cfg.OnGone, cfg.OnSuspect}, origins: newTable[string, *origin](maxOrigins),
-	}
-	if c.sealer, err = newSealer(cfg.Reuse, signer.now); err != nil {
+	if cfg.Limits, err = cfg.Limits.withDefaults(); err != nil {
 		return nil, err
 	}
-	if c.onSuspect == nil {
-		c.onSuspect = func(ctx context.Context, err *SendError) { slog.ErrorContext(ctx, err.Error()) }
+	if c.sealer, err = newSealer(cfg.Reuse, cfg.now); err != nil {
+		return nil, err
 	}
-	if c.transport == nil {
+	if cfg.Transport == nil {
 		c.ownTransport = NewTransport(nil)
-		c.transport = c.ownTransport
+		cfg.Transport = c.ownTransport
 	}
+	c.cfg = cfg
 	return c, nil
 }
 
@@ -180,7 +170,7 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 	if err != nil {
 		return dst, Header{}, err
 	}
-	now := c.now()
+	now := c.cfg.now()
 	if h.Authorization, err = c.signer.authorization(sub.Origin(), c.signer.candidates(sub)[0], now); err != nil {
 		return dst, Header{}, err
 	}
@@ -201,7 +191,7 @@ func (c *Client) allows(sub Subscription) error {
 	if sub.IsZero() {
 		return errNoSubscription
 	}
-	if c.allow != nil && !c.allow(sub.Origin()) {
+	if c.cfg.AllowOrigin != nil && !c.cfg.AllowOrigin(sub.Origin()) {
 		return fmt.Errorf("webpush: origin %s is not allowed", sub.Origin())
 	}
 	return nil

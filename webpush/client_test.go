@@ -233,7 +233,7 @@ func TestFaults(t *testing.T) {
 		{name: "taken, then reset, after write", faults: []pushtest.Fault{pushtest.AcceptThen(pushtest.Reset())}, retry: afterWrite, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 2, maybe: true},
 		{name: "endless 400", faults: []pushtest.Fault{endless(400, longLine, 0)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "and so on"},
 		{name: "endless 201", faults: []pushtest.Fault{endless(201, longLine, 0)}, outcome: webpush.Accepted, attempts: 1, requests: 1},
-		{name: "dribbling 403", faults: []pushtest.Fault{endless(403, ".", 50*time.Millisecond)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "."},
+		{name: "dribbling 403", faults: []pushtest.Fault{endless(403, ". ", 50*time.Millisecond)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "."},
 	} {
 		for proto, options := range map[string][]pushtest.Option{"h2": nil, "h1": {pushtest.WithHTTP1()}} {
 			t.Run(c.name+","+proto, func(t *testing.T) {

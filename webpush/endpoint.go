@@ -17,7 +17,7 @@ const maxEndpointBytes = 4096
 // the text its path begins. This is the only place that reads an endpoint's host: what is dialled,
 // signed, compared and logged comes from the origin. Errors do not quote the URL: anyone who knows
 // it may send to it.
-func parseEndpoint(endpoint string, insecure bool) (origin string, pathAt int, err error) {
+func parseEndpoint(endpoint string) (origin string, pathAt int, err error) {
 	if endpoint == "" {
 		return "", 0, errors.New("endpoint: missing")
 	}
@@ -34,14 +34,8 @@ func parseEndpoint(endpoint string, insecure bool) (origin string, pathAt int, e
 		return "", 0, errors.New("endpoint: not a URL")
 	}
 	switch {
-	case u.Scheme == "https":
-	case u.Scheme == "http" && insecure:
-	case u.Scheme == "http":
-		return "", 0, errors.New("endpoint: http, but RFC 8030 section 3 asks for https")
-	default:
-		return "", 0, errors.New("endpoint: not an https URL")
-	}
-	switch {
+	case u.Scheme != "https":
+		return "", 0, errors.New("endpoint: not an https URL (RFC 8030 section 3)")
 	case u.User != nil:
 		return "", 0, errors.New("endpoint: holds a user name or password")
 	case u.Opaque != "" || u.Hostname() == "":
@@ -67,7 +61,7 @@ func parseEndpoint(endpoint string, insecure bool) (origin string, pathAt int, e
 var errHost = errors.New("endpoint: the host is neither a name of letters, digits, - and _ nor an address")
 
 // normaliseHost writes the host as an origin has it (RFC 6454 section 6.2):
-// lower case, and without the scheme's own port.
+// lower case, and without https' own port.
 func normaliseHost(u *url.URL) (string, error) {
 	name := u.Hostname()
 	if strings.HasPrefix(u.Host, "[") {
@@ -87,7 +81,7 @@ func normaliseHost(u *url.URL) (string, error) {
 	if err != nil || n == 0 {
 		return "", errors.New("endpoint: the port is not between 1 and 65535")
 	}
-	if (u.Scheme == "https" && n == 443) || (u.Scheme == "http" && n == 80) {
+	if n == 443 {
 		return name, nil
 	}
 	return name + ":" + strconv.FormatUint(n, 10), nil

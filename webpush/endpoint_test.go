@@ -76,7 +76,7 @@ func (h hosts) check(t testing.TB) {
 	if strings.Contains(host, ":") {
 		want = scheme + "://[" + host + "]"
 	}
-	if scheme == "https" && port != "443" || scheme == "http" && port != "80" {
+	if port != "443" {
 		want += ":" + port
 	}
 	if h.origin != want || h.audience != want || scheme+"://"+h.header != want || h.logged != host {
@@ -131,9 +131,9 @@ func TestForgedHosts(t *testing.T) {
 	}
 	for _, endpoint := range []string{
 		"https://fcm.googleapis.com/fcm/send/a:b", "HTTPS://FCM.GOOGLEAPIS.COM:443/x", "https://Web.Push.Apple.COM:0443/x", "https://push.example:8443?x", "https://push.example:", "https://a_b.example/%2e%2e//x?y=@z:1/",
-		"https://[2001:DB8::1]:443/x", "https://[2001:db8:0::0:1]:8443/", "https://[::FFFF:10.0.0.1]/", "https://10.0.0.1:1", "https://xn--bcher-kva.example/x", "http://push.example:80/", "http://push.example:443/", "https://push.example:80/",
+		"https://[2001:DB8::1]:443/x", "https://[2001:db8:0::0:1]:8443/", "https://[::FFFF:10.0.0.1]/", "https://10.0.0.1:1", "https://xn--bcher-kva.example/x", "https://push.example:80/",
 	} {
-		sub, err := NewSubscription(endpoint, testP256dh, testAuth, AllowHTTP())
+		sub, err := NewSubscription(endpoint, testP256dh, testAuth)
 		if err != nil {
 			t.Errorf("%s: %v", endpoint, err)
 			continue
@@ -159,7 +159,7 @@ func FuzzEndpoint(f *testing.F) {
 	}
 	client := newWorkload(f).client(f, Config{Reuse: SessionKeys(maxReuseTTL, 10)})
 	f.Fuzz(func(t *testing.T, endpoint string) {
-		sub, err := NewSubscription(endpoint, testP256dh, testAuth, AllowHTTP())
+		sub, err := NewSubscription(endpoint, testP256dh, testAuth)
 		if err != nil {
 			return
 		}

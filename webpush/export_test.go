@@ -17,8 +17,3 @@ func AsType[T error](err error) (T, bool) { return asType[T](err) }
 func (s *sealer) AppendEncrypt(dst, msg []byte, sub Subscription, padding Padding) ([]byte, error) {
 	return s.appendEncrypt(dst, msg, sub, padding, time.Now())
 }
-
-// Authorization signs now.
-func (s *signer) Authorization(sub Subscription) (string, error) {
-	return s.authorization(sub.Origin(), s.candidates(sub)[0], s.now())
-}

@@ -171,7 +171,7 @@ func (l *lane) next(free *delivery) *delivery {
 		l.leaveAndUnlock()
 		return nil
 	}
-	if rate := l.b.client.limits.Rate; rate > 0 {
+	if rate := l.b.client.cfg.Limits.Rate; rate > 0 {
 		l.nextSend = later(l.nextSend, now.Add(-50*time.Millisecond)).Add(time.Duration(float64(time.Second) / rate))
 	}
 	defer l.mu.Unlock()
@@ -217,7 +217,7 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	default:
 		if suspect, cleared := l.origin.suspicion(); !suspect {
 			l.progress = now
-			l.window = min(l.window+1, l.b.client.limits.Concurrency)
+			l.window = min(l.window+1, l.b.client.cfg.Limits.Concurrency)
 			if d.last == Accepted && len(l.held) > 0 {
 				believed = l.believeLocked(d.sentAt, cleared)
 			}
@@ -296,7 +296,7 @@ func (l *lane) tick(now time.Time) (given []*delivery) {
 // hopelessLocked reports whether messages should not wait for this service: it is
 // paused for longer than they may wait, or has been silent for too long.
 func (l *lane) hopelessLocked(now time.Time) bool {
-	patience := l.b.client.limits.Patience
+	patience := l.b.client.cfg.Limits.Patience
 	left := l.origin.pause(now)
 	if left > 0 && left > min(patience, l.b.opts.ttl()) {
 		return true

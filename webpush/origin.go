@@ -96,9 +96,9 @@ func (o *origin) note(d *delivery, outcome Outcome, a *answer, now time.Time) (s
 		if !o.suspect {
 			o.backoff = 0
 		}
-		run, full = &o.refused, d.client.limits.Refusals
+		run, full = &o.refused, d.client.cfg.Limits.Refusals
 		if outcome == Gone {
-			run, full = &o.gone, d.client.limits.Gone
+			run, full = &o.gone, d.client.cfg.Limits.Gone
 		}
 		if outcome == Accepted || outcome == TooLarge || d.again || full < 0 {
 			return false
@@ -119,11 +119,11 @@ func (o *origin) note(d *delivery, outcome Outcome, a *answer, now time.Time) (s
 			return false
 		}
 	}
-	longest := 10 * d.client.retry.Max
+	longest := 10 * d.client.cfg.Retry.Max
 	if a.retryAfter > 0 { // "now" ends no pause: the service refuses all the same
 		longest = a.retryAfter
 	}
-	o.backoff = min(max(2*o.backoff, 2*d.client.retry.Base), maxPause)
+	o.backoff = min(max(2*o.backoff, 2*d.client.cfg.Retry.Base), maxPause)
 	wait := min(o.backoff/2+rand.N(o.backoff/2+1), longest)
 	o.until, o.decided = now.Add(wait), now
 	o.cause = "the service is paused since it answered others: " + d.refusal(outcome, a).answer()

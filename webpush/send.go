@@ -43,9 +43,9 @@ type job struct {
 // longestWait is how long a service may ask for.
 func (j *job) longestWait() time.Duration {
 	if j.patient {
-		return j.client.limits.Patience
+		return j.client.cfg.Limits.Patience
 	}
-	return j.client.retry.MaxRetryAfter
+	return j.client.cfg.Retry.MaxRetryAfter
 }
 
 // A recipient is a subscription with its number in the broadcast.
@@ -176,12 +176,12 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 		}
 		r := Result{Err: d.refusal(outcome, &a)}
 		if suspected {
-			d.client.onSuspect(ctx, asSuspect(r.Err))
+			d.client.cfg.OnSuspect(ctx, asSuspect(r.Err))
 		}
 		if outcome == RateLimited && d.patient && d.attempts < maxPatientAttempts && (d.origin.inDoubt() || d.origin.pause(now) > 0) {
 			d.tries-- // it is the origin's trouble, not the message's
 		}
-		wait, ok := d.client.retry.wait(max(d.tries, 1), &a, d.longestWait())
+		wait, ok := d.client.cfg.Retry.wait(max(d.tries, 1), &a, d.longestWait())
 		// A browser gets the message no later than its TTL after the first attempt, or never.
 		if !again || !ok || wait >= d.left(now) {
 			return r, 0, true
@@ -195,9 +195,9 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 func (d *delivery) isDoubtful() bool {
 	switch d.last {
 	case Gone:
-		return d.attempts > 0 && d.client.limits.Gone >= 0
+		return d.attempts > 0 && d.client.cfg.Limits.Gone >= 0
 	case Rejected, KeyMismatch, Failed:
-		return d.attempts > 0 && d.client.limits.Refusals >= 0
+		return d.attempts > 0 && d.client.cfg.Limits.Refusals >= 0
 	}
 	return false
 }
@@ -209,8 +209,8 @@ func (d *delivery) settle(ctx context.Context, r Result) Result {
 			return Result{Err: asSuspect(r.Err)}
 		}
 	}
-	if d.last == Gone && d.client.onGone != nil {
-		d.client.onGone(context.WithoutCancel(ctx), d.sub) // what it deletes is gone, whether or not the broadcast is
+	if d.last == Gone && d.client.cfg.OnGone != nil {
+		d.client.cfg.OnGone(context.WithoutCancel(ctx), d.sub) // what it deletes is gone, whether or not the broadcast is
 	}
 	return r
 }
@@ -235,7 +235,7 @@ func (d *delivery) seal() (r Result, ok bool) {
 	if d.header, err = d.opts.header(); err != nil {
 		return d.fail(Failed, err), false
 	}
-	if d.body, err = d.opts.appendBody(d.sealer, nil, d.msg, d.sub, d.client.now()); err != nil {
+	if d.body, err = d.opts.appendBody(d.sealer, nil, d.msg, d.sub, d.client.cfg.now()); err != nil {
 		if errors.Is(err, TooLarge) {
 			return d.fail(TooLarge, err), false
 		}
@@ -255,7 +255,7 @@ func (d *delivery) stamp() (err error) {
 	} else if text, err := ttlHeader(cmp.Or(max(d.left(now), 0), TTLZero)); err == nil {
 		d.header.TTL = text
 	}
-	d.header.Authorization, err = d.client.signer.authorization(d.sub.Origin(), d.candidates[0], d.client.now())
+	d.header.Authorization, err = d.client.signer.authorization(d.sub.Origin(), d.candidates[0], d.client.cfg.now())
 	return err
 }
 
@@ -270,7 +270,7 @@ func (d *delivery) left(now time.Time) time.Duration {
 // attempt makes one attempt, and tells the hook.
 func (d *delivery) attempt(ctx context.Context) answer {
 	d.attempts++
-	hook := d.client.onAttempt
+	hook := d.client.cfg.OnAttempt
 	if hook == nil {
 		return d.client.attempt(d.limit, d.sub, d.header, d.body)
 	}
@@ -291,7 +291,7 @@ func (c *Client) judge(ctx context.Context, a *answer) (outcome Outcome, again b
 	case s == 0 && isRefused(a.err):
 		return Invalid, false
 	case s == 0:
-		return Unreachable, !a.written || c.retry.AfterWrite
+		return Unreachable, !a.written || c.cfg.Retry.AfterWrite
 	case s >= 200 && s < 300:
 		return Accepted, false
 	case s == 404 || s == 410:
@@ -301,7 +301,7 @@ func (c *Client) judge(ctx context.Context, a *answer) (outcome Outcome, again b
 	case s == 429 || a.throttled:
 		return RateLimited, true
 	case s >= 500:
-		return Unavailable, !a.isAmbiguous() || c.retry.AfterWrite
+		return Unavailable, !a.isAmbiguous() || c.cfg.Retry.AfterWrite
 	case a.clock != nil:
 		return Failed, false
 	case a.otherKey:
@@ -350,7 +350,7 @@ func (d *delivery) refusal(outcome Outcome, a *answer) *SendError {
 	e := d.newError(outcome)
 	e.Status, e.Reason, e.RetryAfter = a.status, a.reason, a.retryAfter
 	if err := cmp.Or(a.err, a.clock); err != nil {
-		e.Err, e.detail = err, cleanText(err.Error(), d.sub, d.header.Authorization)
+		e.Err, e.detail = err, cleanText(err.Error(), d.sub)
 	}
 	if outcome == TooLarge {
 		e.FitsBytes = fits(len(d.body), a.reason)

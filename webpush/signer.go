@@ -25,7 +25,6 @@ const (
 type signer struct {
 	keys       *KeyRing
 	subject    []byte // JSON
-	now        func() time.Time
 	tokens     *table[tokenID, *tokenSlot]
 	signatures atomic.Int64 // counted for tests
 }
@@ -41,7 +40,7 @@ type tokenSlot struct {
 	current atomic.Pointer[token]
 }
 
-func newSigner(keys *KeyRing, subject string, now func() time.Time) (*signer, error) {
+func newSigner(keys *KeyRing, subject string) (*signer, error) {
 	if keys == nil || keys.keys.Load() == nil {
 		return nil, errors.New("webpush: signer: no VAPID keys")
 	}
@@ -49,10 +48,7 @@ func newSigner(keys *KeyRing, subject string, now func() time.Time) (*signer, er
 	if err != nil {
 		return nil, err
 	}
-	if now == nil {
-		now = time.Now
-	}
-	return &signer{keys: keys, subject: text, now: now, tokens: newTable[tokenID, *tokenSlot](maxOrigins)}, nil
+	return &signer{keys: keys, subject: text, tokens: newTable[tokenID, *tokenSlot](maxOrigins)}, nil
 }
 
 // candidates lists the key pairs that may sign for sub, the likeliest first: one

@@ -1,7 +1,6 @@
 package webpush
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -12,9 +11,14 @@ import (
 	"postage/webpush/receiver"
 )
 
-// newTestSigner makes a signer with new keys, unless there is a ring, and a clock, unless it is
-// nil.
-func newTestSigner(t testing.TB, ring *KeyRing, subject string, now func() time.Time) *signer {
+// A testSigner signs by a clock.
+type testSigner struct {
+	*signer
+	now func() time.Time
+}
+
+// newTestSigner makes a signer with new keys, unless there is a ring.
+func newTestSigner(t testing.TB, ring *KeyRing, now func() time.Time) testSigner {
 	t.Helper()
 	var err error
 	if ring == nil {
@@ -22,11 +26,11 @@ func newTestSigner(t testing.TB, ring *KeyRing, subject string, now func() time.
 			t.Fatal(err)
 		}
 	}
-	s, err := newSigner(ring, cmp.Or(subject, "mailto:ops@example.com"), now)
+	s, err := newSigner(ring, "mailto:ops@example.com")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return testSigner{s, now}
 }
 
 func subscriptionAt(t testing.TB, endpoint string, options ...SubscriptionOption) Subscription {
@@ -38,9 +42,9 @@ func subscriptionAt(t testing.TB, endpoint string, options ...SubscriptionOption
 	return sub
 }
 
-func authorize(t testing.TB, s *signer, sub Subscription) string {
+func authorize(t testing.TB, s testSigner, sub Subscription) string {
 	t.Helper()
-	header, err := s.Authorization(sub)
+	header, err := s.authorization(sub.Origin(), s.candidates(sub)[0], s.now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +53,7 @@ func authorize(t testing.TB, s *signer, sub Subscription) string {
 
 func TestTokenIsKeptAndRenewed(t *testing.T) {
 	clock := newClock()
-	s := newTestSigner(t, nil, "", clock.now)
+	s := newTestSigner(t, nil, clock.now)
 	a, b := subscriptionAt(t, "https://a.example/1"), subscriptionAt(t, "https://a.example:443/2")
 	first := authorize(t, s, a)
 	if authorize(t, s, b) != first || s.signatures.Load() != 1 {
@@ -77,7 +81,7 @@ func TestTokenRate(t *testing.T) {
 		step = time.Minute
 	}
 	clock := newClock()
-	s := newTestSigner(t, nil, "", clock.now)
+	s := newTestSigner(t, nil, clock.now)
 	sub := subscriptionAt(t, "https://a.example/1")
 	var last string
 	var signed time.Time
@@ -103,7 +107,7 @@ func TestTokenRate(t *testing.T) {
 // after each, and small steps cost no signature.
 func TestClockJumps(t *testing.T) {
 	clock := newClock()
-	s := newTestSigner(t, nil, "", clock.now)
+	s := newTestSigner(t, nil, clock.now)
 	sub := subscriptionAt(t, "https://a.example/1")
 	for _, jump := range []time.Duration{
 		0, -time.Second, time.Second, -time.Hour, 30 * time.Hour, -30 * time.Hour, 365 * 24 * time.Hour,
@@ -127,7 +131,7 @@ func TestClockJumps(t *testing.T) {
 // TestSigningIsShared has many senders need the same token at once.
 func TestSigningIsShared(t *testing.T) {
 	clock := newClock()
-	s := newTestSigner(t, nil, "", clock.now)
+	s := newTestSigner(t, nil, clock.now)
 	for round := range 3 {
 		var wg sync.WaitGroup
 		for i := range 64 {
@@ -146,7 +150,7 @@ func TestSigningIsShared(t *testing.T) {
 // would, and sends to it with a token that is due, and to another.
 func TestSigningStallsNobodyElse(t *testing.T) {
 	clock := newClock()
-	s := newTestSigner(t, nil, "", clock.now)
+	s := newTestSigner(t, nil, clock.now)
 	a, b := subscriptionAt(t, "https://a.example/1"), subscriptionAt(t, "https://b.example/1")
 	first := authorize(t, s, a)
 	slot := s.tokens.get(tokenID{"https://a.example", s.keys.Current()}, clock.now().Unix(), nil)
@@ -169,7 +173,7 @@ func TestSigningStallsNobodyElse(t *testing.T) {
 }
 
 func TestTokensAreBounded(t *testing.T) {
-	s := newTestSigner(t, nil, "", nil)
+	s := newTestSigner(t, nil, time.Now)
 	s.tokens = newTable[tokenID, *tokenSlot](5)
 	for i := range 50 {
 		authorize(t, s, subscriptionAt(t, fmt.Sprintf("https://o%d.example/", i)))
@@ -185,7 +189,7 @@ func TestSignerPicksTheKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newTestSigner(t, ring, "", nil)
+	s := newTestSigner(t, ring, time.Now)
 	for key, want := range map[*VAPIDKeys]*VAPIDKeys{old: old, current: current, lost: current} {
 		header := authorize(t, s, subscriptionAt(t, "https://a.example/", WithServerKey(key.PublicKey())))
 		if !strings.HasSuffix(header, ", k="+want.PublicKey()) {
@@ -196,7 +200,7 @@ func TestSignerPicksTheKey(t *testing.T) {
 
 func TestNewSignerRefuses(t *testing.T) {
 	for name, keys := range map[string]*KeyRing{"no keys": nil, "empty ring": new(KeyRing)} {
-		if _, err := newSigner(keys, "mailto:a@b.example.com", nil); err == nil {
+		if _, err := newSigner(keys, "mailto:a@b.example.com"); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

@@ -48,15 +48,8 @@ type Subscription struct {
 type SubscriptionOption func(*subscriptionOptions)
 
 type subscriptionOptions struct {
-	insecure  bool
 	serverKey string
 	expires   int64
-}
-
-// AllowHTTP accepts an endpoint with the scheme http. It is for tests against a
-// server without TLS: RFC 8030 section 3 asks for https.
-func AllowHTTP() SubscriptionOption {
-	return func(o *subscriptionOptions) { o.insecure = true }
 }
 
 // WithServerKey records the VAPID public key (base64) that the browser was
@@ -154,7 +147,7 @@ func NewSubscription(endpoint, p256dh, auth string, options ...SubscriptionOptio
 
 func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subscription, error) {
 	var s Subscription
-	origin, pathAt, err := parseEndpoint(endpoint, o.insecure)
+	origin, pathAt, err := parseEndpoint(endpoint)
 	if err != nil {
 		return s, err
 	}

@@ -58,10 +58,6 @@ func TestOrigin(t *testing.T) {
 			t.Errorf("%s: %q, %v", endpoint, sub.Origin(), err)
 		}
 	}
-	sub, err := NewSubscription("http://LOCALHOST:80/x", testP256dh, testAuth, AllowHTTP())
-	if err != nil || sub.Origin() != "http://localhost" {
-		t.Errorf("http: %q, %v", sub.Origin(), err)
-	}
 }
 
 // TestParseSubscriptionRefuses also checks that no error repeats a secret.
