@@ -53,7 +53,7 @@ func TestBroadcast(t *testing.T) {
 	if wants := []string{"subs.ndjson, line 31: ", "webpush: -resume sends again the 1 that were not taken and still may be\n"}; code != 1 || !strings.Contains(said, wants[0]) || !strings.HasSuffix(said, wants[1]) {
 		t.Fatalf("%d: %s%s", code, said, out)
 	}
-	for _, want := range []string{"31 done: 27 accepted, 1 gone, 1 rate limited, 1 unreachable, 1 invalid", service.URL + ": 27 taken", "(no subscription): 0 taken, 1 not", "results: " + subs + ".results.ndjson"} {
+	for _, want := range []string{"31 subscriptions: 27 accepted, 1 gone, 1 rate limited, 1 unreachable, 1 invalid", service.URL + ": 27 taken", "(no subscription): 0 taken, 1 not", "results: " + subs + ".results.ndjson"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
@@ -63,7 +63,7 @@ func TestBroadcast(t *testing.T) {
 	}
 	before := service.Requests()
 	out, said, code = command(t, service, "", append(broadcast, "--resume")...)
-	if code != 1 || service.Requests() != before+1 || !strings.Contains(out, "31 done: 28 accepted, 1 gone, 1 unreachable, 1 invalid") {
+	if code != 1 || service.Requests() != before+1 || !strings.Contains(out, "31 subscriptions: 28 accepted, 1 gone, 1 unreachable, 1 invalid") {
 		t.Errorf("resumed: %d, %d requests: %s%s", code, service.Requests()-before, said, out)
 	}
 	for i, b := range browsers {
@@ -110,11 +110,11 @@ func TestInterrupted(t *testing.T) {
 		cancel()
 	}()
 	out, said, code := commandIn(ctx, t, service, "", append(b.args, "-rate", "400")...)
-	if code != 130 || !strings.Contains(said, "webpush: stopped; -resume continues\n") || !strings.Contains(out, " done: ") {
+	if code != 130 || !strings.Contains(said, "webpush: stopped; -resume continues\n") || !strings.Contains(out, " subscriptions: ") {
 		t.Fatalf("%d: %s%s", code, said, out)
 	}
 	out, said, code = command(t, service, "", append(b.args, "-resume")...)
-	if code != 0 || said != "" || !strings.Contains(out, "200 done: 200 accepted\n") {
+	if code != 0 || said != "" || !strings.Contains(out, "200 subscriptions: 200 accepted\n") {
 		t.Errorf("resumed: %d: %s%s", code, said, out)
 	}
 	b.check(t, 200)
@@ -159,8 +159,8 @@ func TestTwiceAndGone(t *testing.T) {
 		code int
 		want string
 	}{
-		{b.args, 1, "30 done: 28 accepted, 1 gone, 1 rate limited\n"},
-		{append(b.args, "-resume"), 0, "30 done: 29 accepted, 1 gone\n"},
+		{b.args, 1, "30 subscriptions: 28 accepted, 1 gone, 1 rate limited\n"},
+		{append(b.args, "-resume"), 0, "30 subscriptions: 29 accepted, 1 gone\n"},
 	} {
 		out, said, code := command(t, service, "", c.args...)
 		if code != c.code || !strings.Contains(out, c.want) || !strings.Contains(out, "30 lines repeat another\n") {
@@ -223,12 +223,12 @@ func TestForms(t *testing.T) {
 		if err := os.WriteFile(b.subs, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, said, code := command(t, service, "", b.args...); code != 0 || !strings.Contains(out, "5 done: 5 accepted\n") {
+		if out, said, code := command(t, service, "", b.args...); code != 0 || !strings.Contains(out, "5 subscriptions: 5 accepted\n") {
 			t.Errorf("%s: %d: %s%s", name, code, said, out)
 		}
 		b.check(t, 5)
 		results := b.subs + ".stdin"
-		if out, said, code := command(t, service, text, append(append(b.args[:1:1], "-", "-results", results), b.args[2:]...)...); code != 0 || !strings.Contains(out, "5 done: 5 accepted\n") {
+		if out, said, code := command(t, service, text, append(append(b.args[:1:1], "-", "-results", results), b.args[2:]...)...); code != 0 || !strings.Contains(out, "5 subscriptions: 5 accepted\n") {
 			t.Errorf("%s, on standard input: %d: %s%s", name, code, said, out)
 		}
 	}
@@ -237,7 +237,7 @@ func TestForms(t *testing.T) {
 	if err := os.WriteFile(b.subs, []byte(long), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, said, code := command(t, service, "", b.args...); code != 1 || !strings.Contains(said, "line 2: longer than") || !strings.Contains(out, "3 done: 2 accepted, 1 invalid\n") {
+	if out, said, code := command(t, service, "", b.args...); code != 1 || !strings.Contains(said, "line 2: longer than") || !strings.Contains(out, "3 subscriptions: 2 accepted, 1 invalid\n") {
 		t.Errorf("a long line: %d: %s%s", code, said, out)
 	}
 	b.check(t, 2)
@@ -305,7 +305,7 @@ func TestBroadcastProgress(t *testing.T) {
 	}
 	p.screen = &screen
 	add(400, 401)
-	if got := screen.String(); !strings.HasPrefix(got, "\r\x1b[K501 done: 497 accepted, 4 deferred, ") || strings.Contains(got, "\n") {
+	if got := screen.String(); !strings.HasPrefix(got, "\r\x1b[K501 subscriptions: 497 accepted, 4 deferred, ") || strings.Contains(got, "\n") {
 		t.Errorf("drew %q", got)
 	}
 	if p.open != 4 || p.failed() != 0 {

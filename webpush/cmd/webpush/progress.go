@@ -81,7 +81,7 @@ func (p *progress) counts() string {
 	for _, outcome := range slices.Sorted(maps.Keys(p.outcomes)) {
 		parts = append(parts, fmt.Sprintf("%d %s", p.outcomes[outcome], outcome))
 	}
-	return fmt.Sprintf("%d done: %s", p.earlier+p.done, cmp.Or(strings.Join(parts, ", "), "nothing to do"))
+	return fmt.Sprintf("%d subscriptions: %s", p.earlier+p.done, cmp.Or(strings.Join(parts, ", "), "nothing to do"))
 }
 
 // failed counts the messages that will not be taken, though their subscription has not ended.
