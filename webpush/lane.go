@@ -215,11 +215,11 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 			l.window, l.cut = max(l.window/2, 1), now
 		}
 	default:
-		if suspect, cleared := l.origin.suspicion(); !suspect {
+		if !l.origin.isSuspect() {
 			l.progress = now
 			l.window = min(l.window+1, l.b.client.cfg.Limits.Concurrency)
 			if d.last == Accepted && len(l.held) > 0 {
-				believed = l.believeLocked(d.sentAt, cleared)
+				believed = l.believeLocked(d.sentAt)
 			}
 		}
 	}
@@ -251,12 +251,12 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	return true
 }
 
-// believeLocked takes out those of the held that were refused before the origin took a message.
-// Those that were refused while it was suspect are tried again.
-func (l *lane) believeLocked(sentAt, cleared time.Time) (believed []*delivery) {
+// believeLocked takes out the held deliveries that were refused before the origin took a message
+// that was sent at sentAt. Some are asked again instead.
+func (l *lane) believeLocked(sentAt time.Time) (believed []*delivery) {
 	l.held = slices.DeleteFunc(l.held, func(d *delivery) bool {
 		switch {
-		case !d.notBefore.After(cleared):
+		case l.origin.isToBeAskedAgain(d):
 			d.again, d.tries = true, 0
 			l.pushLate(d)
 		case d.notBefore.Before(sentAt):

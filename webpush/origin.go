@@ -38,6 +38,8 @@ type origin struct {
 	suspect bool
 	cause   string    // of the pause
 	cleared time.Time // when it was last no longer suspect
+	doubted time.Time // when it last took a message after refusals in a row, or its first
+	proven  bool      // it has taken a message
 
 	// Endpoints in a row that were throttled or failed, refused, and gone.
 	failed, refused, gone []string
@@ -64,12 +66,19 @@ func (o *origin) inDoubt() bool {
 	return max(len(o.failed), len(o.refused), len(o.gone)) >= refusalsToDoubt
 }
 
-// suspicion reports whether the origin's refusals are not to be believed, and until when those were
-// that it gave before.
-func (o *origin) suspicion() (suspect bool, cleared time.Time) {
+// isSuspect reports whether the origin's refusals are not to be believed.
+func (o *origin) isSuspect() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.suspect, o.cleared
+	return o.suspect
+}
+
+// isToBeAskedAgain reports whether a delivery that the origin refused before it took a message is
+// not to be believed: the origin was suspect, or in doubt, and the delivery was asked once only.
+func (o *origin) isToBeAskedAgain(d *delivery) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !d.notBefore.After(o.cleared) || !d.again && !d.notBefore.After(o.doubted)
 }
 
 // note takes the outcome of an attempt, and reports whether it made the origin suspect.
@@ -88,6 +97,9 @@ func (o *origin) note(d *delivery, outcome Outcome, a *answer, now time.Time) (s
 		o.failed, o.asked = o.failed[:0], time.Time{}
 		if outcome == Accepted {
 			o.cause = ""
+			if !o.proven || max(len(o.refused), len(o.gone)) >= refusalsToDoubt {
+				o.proven, o.doubted = true, now
+			}
 			o.refused, o.gone = o.refused[:0], o.gone[:0]
 			if o.suspect {
 				o.suspect, o.cleared = false, now

@@ -204,10 +204,8 @@ func (d *delivery) isDoubtful() bool {
 
 // settle gives a doubtful result as what it is now.
 func (d *delivery) settle(ctx context.Context, r Result) Result {
-	if d.isDoubtful() {
-		if suspect, _ := d.origin.suspicion(); suspect {
-			return Result{Err: asSuspect(r.Err)}
-		}
+	if d.isDoubtful() && d.origin.isSuspect() {
+		return Result{Err: asSuspect(r.Err)}
 	}
 	if d.last == Gone && d.client.cfg.OnGone != nil {
 		d.client.cfg.OnGone(context.WithoutCancel(ctx), d.sub) // what it deletes is gone, whether or not the broadcast is

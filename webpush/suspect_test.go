@@ -137,6 +137,27 @@ func TestGoneForAMinute(t *testing.T) {
 	})
 }
 
+// TestGoneForAMoment has a service answer 404 to its first few requests, or to a few in the middle:
+// fewer than make it suspect, as when a broadcast is resumed shortly before an outage ends.
+func TestGoneForAMoment(t *testing.T) {
+	subs := strangers(t, 500)
+	for _, from := range []int{0, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &loner{}
+			s.answer = func(n int) *http.Response {
+				if n%10 == 3 || s.requests > from && s.requests <= from+15 {
+					return answerWith(404)
+				}
+				return answerWith(201)
+			}
+			open, counts := s.send(t, s.client(t), subs)
+			if len(open) > 0 || len(s.accepted) != 450 || len(s.gone) != 50 {
+				t.Errorf("from request %d: %d accepted, %d told as gone: %v", from, len(s.accepted), len(s.gone), counts)
+			}
+		})
+	}
+}
+
 // TestManyAreGone has lists whose subscriptions have ended in plausible ways.
 func TestManyAreGone(t *testing.T) {
 	subs := strangers(t, 1000)
