@@ -3,7 +3,6 @@ package webpush
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -13,10 +12,6 @@ import (
 func writeRedacted(f fmt.State, text string) {
 	io.WriteString(f, text) //nolint:errcheck // fmt.State has nowhere to report it
 }
-
-// tokenLike finds what may be a piece of an endpoint or of a token, however it is escaped. Words,
-// addresses and times are shorter or have no digit.
-var tokenLike = regexp.MustCompile(`[0-9A-Za-z_.~%+/=\\-]{20,}`)
 
 // cleanText makes a stranger's text fit for an error: printable, on one line, at most
 // maxReasonBytes, without the endpoint beyond its origin and without anything that looks like a
@@ -39,12 +34,7 @@ func cleanText(text string, sub Subscription) string {
 			}
 		}
 	}
-	text = tokenLike.ReplaceAllStringFunc(text, func(run string) string {
-		if len(run) < 32 && !strings.ContainsAny(run, "0123456789") {
-			return run
-		}
-		return withheld
-	})
+	text = withholdTokens(text)
 	if text = strings.TrimSpace(text); len(text) > maxReasonBytes {
 		text = strings.TrimSpace(strings.ToValidUTF8(text[:maxReasonBytes], ""))
 	}
@@ -52,3 +42,29 @@ func cleanText(text string, sub Subscription) string {
 }
 
 const withheld = "[withheld]"
+
+// withholdTokens takes out what may be a piece of an endpoint or of a token, however it is escaped:
+// 20 such characters with a digit, or 32. Words, addresses and times are shorter or have no digit.
+func withholdTokens(text string) string {
+	var told strings.Builder
+	start := 0
+	for i := range len(text) + 1 {
+		if i < len(text) && isTokenByte(text[i]) {
+			continue
+		}
+		run := text[start:i]
+		if len(run) >= 32 || len(run) >= 20 && strings.ContainsAny(run, "0123456789") {
+			run = withheld
+		}
+		told.WriteString(run)
+		if i < len(text) {
+			told.WriteByte(text[i])
+		}
+		start = i + 1
+	}
+	return told.String()
+}
+
+func isTokenByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(`-_.~%+/=\`, c) >= 0
+}

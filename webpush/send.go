@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -336,7 +337,8 @@ func (a *answer) mayBeOtherKey() bool {
 func (d *delivery) fail(outcome Outcome, err error) Result {
 	d.last = outcome
 	e := d.newError(outcome)
-	e.Err, e.detail = err, err.Error()
+	e.Err = err
+	e.detail = strings.TrimPrefix(err.Error(), "webpush: ")
 	if size, ok := asType[*MessageSizeError](err); ok {
 		e.FitsBytes = size.Max
 	}

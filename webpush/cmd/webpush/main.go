@@ -71,7 +71,7 @@ func (p program) run(ctx context.Context, args []string) int {
 	case errors.Is(err, errSome):
 		return exitSome
 	}
-	p.say("%v", err)
+	p.say("%s", strings.TrimPrefix(err.Error(), "webpush: "))
 	var h hinted
 	if errors.As(err, &h) {
 		fmt.Fprintf(p.stderr, "hint: %s\n", h.hint)
