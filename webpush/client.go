@@ -20,13 +20,12 @@ type Config struct {
 	// an address, or an https URL.
 	Subject string
 
-	// AllowOrigin is asked before anything is sent to an origin (as [Subscription.Origin] gives
-	// it); nil allows all. Endpoints come from strangers: without a check, a subscription can point
-	// at any https host that the server can reach. [KnownPushService] is one to use.
+	// AllowOrigin is asked before anything is sent to an origin; nil allows all. Endpoints come from
+	// strangers and can name any https host that you can reach: see [KnownPushService].
 	AllowOrigin func(origin string) bool
 
-	// Transport sends the requests; nil is NewTransport(nil), which refuses addresses
-	// that are not public. Redirects are never followed and cookies never kept.
+	// Transport sends the requests; nil is NewTransport(nil), which refuses addresses that are not
+	// public. Redirects are never followed.
 	Transport http.RoundTripper
 
 	// Timeout bounds one attempt, from connecting to the end of the answer; 0 is 30 seconds.
@@ -38,17 +37,16 @@ type Config struct {
 	// Limits bound broadcasts.
 	Limits Limits
 
-	// Reuse trades key freshness for speed, and departs from RFC 8291. The zero value, strict,
-	// does not.
+	// Reuse trades fresh keys for speed; the zero value, strict, does not.
 	Reuse Reuse
 
 	// OnAttempt is called for each request, to log, count or trace it. See [LogAttempts].
 	OnAttempt AttemptHook
 
-	// OnGone is called with each subscription that a push service says has ended (404 or 410), by
-	// Send and Broadcast, and from several goroutines at once: delete the subscription in it. Its
-	// context has the values of the broadcast's, but does not end with it. It is not called while
-	// the service is [Suspect]; Broadcast calls it once the service has taken a later message.
+	// OnGone is called with each subscription that has ended (404 or 410), from several goroutines
+	// at once: delete the subscription in it. Its context does not end with the broadcast's. It is
+	// not called while the service is [Suspect]; Broadcast calls it when the service has taken a
+	// later message.
 	OnGone func(context.Context, Subscription)
 
 	// OnSuspect is called when an origin begins to refuse everything ([Suspect]), with the last
@@ -67,9 +65,9 @@ type Limits struct {
 	// Rate is the most requests a second to one origin; 0 sets no limit.
 	Rate float64
 
-	// Backlog is how many messages may wait at once, so that messages to other
-	// services can overtake those to a slow one; 0 is 65536. At most half of them may wait for
-	// services that are silent or paused; further ones are [Deferred].
+	// Backlog is how many messages may wait at once, so that others can overtake those to a slow
+	// service; 0 is 65536. At most half of them may wait for services that are silent or paused;
+	// further ones are [Deferred].
 	Backlog int
 
 	// Refusals and Gone are how many different subscriptions in a row an origin may refuse
@@ -158,10 +156,9 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// AppendMessage prepares a message without building a request: it appends the body to dst and
-// returns it with the header fields, for programs that send by other means. The request is a POST
-// to [Subscription.Endpoint] with these fields, "Content-Encoding: aes128gcm" and the body; without
-// that field if there is no body ([Options.NoPayload]).
+// AppendMessage prepares a message for programs that send by other means: it appends the body to
+// dst and returns it with the header fields. The request is a POST to [Subscription.Endpoint] with
+// these fields and, if there is a body, "Content-Encoding: aes128gcm".
 func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) ([]byte, Header, error) {
 	if err := c.allows(sub); err != nil {
 		return dst, Header{}, err
@@ -181,7 +178,6 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 	return body, h, nil
 }
 
-// origin is what is known of an origin.
 func (c *Client) origin(name string) *origin {
 	return c.origins.get(name, time.Now().Unix(), func() *origin { return new(origin) })
 }
@@ -197,12 +193,8 @@ func (c *Client) allows(sub Subscription) error {
 	return nil
 }
 
-// NewRequest prepares a message and returns it as a request that any
-// [http.Client] or [http.RoundTripper] can send: RFC 8030 section 5. The body is
-// in memory, its length is set, and GetBody returns it again. The request
-// carries a valid VAPID token: send it soon and do not log its header.
-//
-// ctx becomes the request's context; it must not be nil.
+// NewRequest prepares a message as a request that any [http.Client] or [http.RoundTripper] can send
+// (RFC 8030 section 5). It carries a valid VAPID token: send it soon and do not log its header.
 func (c *Client) NewRequest(ctx context.Context, sub Subscription, msg []byte, opts Options) (*http.Request, error) {
 	if ctx == nil {
 		return nil, errors.New("webpush: the context is nil")

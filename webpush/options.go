@@ -11,38 +11,36 @@ import (
 
 // Options are what may differ from message to message. The zero value is usable.
 type Options struct {
-	// TTL is how long the push service keeps the message for a browser that is
-	// not connected (RFC 8030 section 5.2), rounded up to whole seconds. 0 is
-	// [DefaultTTL]; [TTLZero] delivers at once or not at all: it is never tried
-	// again after a wait. The service may shorten it; see [Receipt.TTL].
+	// TTL is how long the push service keeps the message for a browser that is not connected (RFC
+	// 8030 section 5.2), in whole seconds. 0 is [DefaultTTL]; [TTLZero] delivers at once or not at
+	// all. The service may shorten it; see [Receipt.TTL].
 	TTL time.Duration
 
-	// Urgency tells a device that saves power whether to wake for the message
-	// (RFC 8030 section 5.3). "" leaves the header out, which means normal.
+	// Urgency tells a device that saves power whether to wake for the message (RFC 8030 section
+	// 5.3). "" means normal.
 	Urgency Urgency
 
-	// Topic replaces a message that has the same topic and was not delivered yet (RFC 8030 section
-	// 5.4): at most 32 characters of A-Z a-z 0-9 - _, and not 1, 5, 9 and so on, which Apple
-	// refuses as no base64. "" is no topic.
+	// Topic replaces a message with the same topic that was not delivered yet (RFC 8030 section
+	// 5.4): at most 32 characters of A-Z a-z 0-9 - _, and not 1, 5, 9 and so on of them: Apple
+	// reads it as base64.
 	Topic string
 
 	// Padding hides the length of the message. The zero value does not.
 	Padding Padding
 
-	// ContentType is sent as Content-Type; "" is "application/octet-stream".
-	// See [Notification.ContentType].
+	// ContentType is "application/octet-stream" if it is "". See [Notification.ContentType].
 	ContentType string
 
 	// NoPayload sends no body at all, so that nothing is encrypted: the service worker's push event
 	// has no data. The message must be empty, and ContentType and Padding not set.
 	NoPayload bool
 
-	// Header has what one service wants more: X-WNS-Cache-Policy, for example. The fields that this
+	// Header has what one service wants more, such as X-WNS-Cache-Policy. The fields that this
 	// package sets cannot be changed.
 	Header http.Header
 }
 
-// Check says what is wrong with the options. Sending with them fails with that.
+// Check gives the error that sending with the options gives.
 func (o Options) Check() error {
 	_, err := o.header()
 	return err
@@ -82,10 +80,10 @@ type Header struct {
 	TTL           string // decimal seconds
 	Urgency       string
 	Topic         string
-	Extra         http.Header // of [Options.Header]
+	Extra         http.Header // what [Options.Header] adds
 }
 
-// String shows that there is an Authorization, not what it is.
+// String leaves out the token.
 func (h Header) String() string {
 	authorization := "none"
 	if h.Authorization != "" {

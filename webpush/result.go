@@ -12,20 +12,18 @@ type Receipt struct {
 	// Status is the HTTP status: 201, or another 2xx.
 	Status int
 
-	// Location is the message's own URL at the push service (RFC 8030 section 5), if it gave one. A
-	// DELETE there takes an undelivered message back.
+	// Location is the message's own URL (RFC 8030 section 5), if the service gave one. A DELETE
+	// there takes an undelivered message back.
 	Location string
 
-	// TTL is how long the service will keep the message, if it said so: it may
-	// be less than was asked for. Otherwise it is negative.
+	// TTL is how long the service will keep the message; negative if it did not say.
 	TTL time.Duration
 
 	// Attempts is how many requests were made: 1 unless something failed first.
 	Attempts int
 
-	// MaybeDuplicate reports that an earlier attempt may have been taken too: it
-	// ended without an answer after it was sent, or with a 500, 502 or 504. The
-	// browser may then get the message twice, unless it has a Topic.
+	// MaybeDuplicate reports that an earlier attempt may have been taken too, as
+	// [SendError.MaybeSent] says. The browser may get the message twice, unless it has a Topic.
 	MaybeDuplicate bool
 
 	// ServerKey is the VAPID public key that the service accepted. Where the ring has several and
@@ -33,16 +31,13 @@ type Receipt struct {
 	ServerKey string
 }
 
-// An Outcome is how the sending of a message ended. Each is an error, too, so that errors.Is tells
-// them apart:
-//
-//	if errors.Is(err, webpush.Gone) {
+// An Outcome is how the sending of a message ended. Each is an error: errors.Is(err, webpush.Gone).
 type Outcome uint8
 
-// The outcomes. A push service is suspect when it refuses so many subscriptions in a row, and
-// takes no message in between, that the mistake is probably ours (the key, the subject) or its own
-// ([Limits.Refusals], [Limits.Gone]). It is paused, and its refusals are not final: nothing is to
-// be deleted because of one. A broadcast asks again when the service has taken a message.
+// The outcomes. A push service is suspect when it refuses so many subscriptions in a row
+// ([Limits.Refusals], [Limits.Gone]) that the mistake is probably ours (the key, the subject) or its
+// own. It is paused, and its refusals are not final: delete nothing because of one. A broadcast asks
+// again when the service has taken a message.
 const (
 	Accepted    Outcome = iota // the push service took it (2xx)
 	Gone                       // 404 or 410: the subscription has ended, delete it
@@ -92,30 +87,27 @@ func (r Result) Outcome() Outcome {
 	return Invalid
 }
 
-// A SendError says why a message was not accepted. errors.Is finds the outcome
-// ([Gone] and so on) and what caused it (such as context.Canceled). Its text
-// names the origin and the subscription's fingerprint, never the endpoint.
+// A SendError says why a message was not accepted. errors.Is finds the outcome ([Gone] and so on)
+// and the cause (such as context.Canceled). Its text never names the endpoint.
 type SendError struct {
 	Outcome Outcome
 
-	// Origin and Fingerprint are those of the subscription.
-	Origin, Fingerprint string
+	Origin, Fingerprint string // see [Subscription]
 
 	// Status is the HTTP status of the last answer, 0 if there was none.
 	Status int
 
-	// Reason is what the service said in the body, up to 1024 printable bytes, without the endpoint
-	// and the token.
+	// Reason is what the service said, up to 1024 printable bytes, without endpoint and token.
 	Reason string
 
 	// RetryAfter is how long the service asked to wait, or will still be paused; 0 if neither.
 	RetryAfter time.Duration
 
-	// FitsBytes is the longest message that would have fitted, without padding, if the
-	// outcome is TooLarge; 0 if that is not known.
+	// FitsBytes is the longest message that would have fitted, without padding, if the outcome is
+	// TooLarge; 0 if that is not known.
 	FitsBytes int
 
-	// Attempts is how many requests were made; 0 means that none was.
+	// Attempts is how many requests were made.
 	Attempts int
 
 	// MaybeSent reports that the service may still have taken the message: an attempt ended without

@@ -11,27 +11,24 @@ import (
 	"time"
 )
 
-// Retry says when a message is sent again. Tried again are: 429 (and 406 where it means the same),
-// 503 and other 5xx that took nothing, and failures to connect. The wait doubles each time, with up
-// to half of it random, unless the service says how long (Retry-After, RFC 9110 section 10.2.3);
-// then it is that long at least. No attempt begins later than the message's TTL after the first.
+// Retry says when a message is sent again: after 429 (and 406 where it means the same), 503 and
+// other 5xx that took nothing, and failures to connect. The wait doubles each time, with up to half
+// of it random, unless the service says how long (Retry-After, RFC 9110 section 10.2.3). No attempt
+// begins later than the message's TTL after the first.
 type Retry struct {
-	// Attempts is the most requests made for one message with one key of the
-	// ring; 0 is 3, 1 never tries again.
+	// Attempts is the most requests for one message with one key of the ring; 0 is 3.
 	Attempts int
 
 	// Base is the wait before the second attempt, and Max the longest wait of
 	// our own choosing; 0 are 500 ms and 30 s.
 	Base, Max time.Duration
 
-	// MaxRetryAfter is how long Send waits if the service asks for it; 0 is 30 s, as someone waits
-	// for Send. If the service asks for more, the message fails at once and [SendError.RetryAfter]
-	// says how long. Nobody waits for a broadcast: there [Limits.Patience] decides.
+	// MaxRetryAfter is how long Send waits if the service asks for it; 0 is 30 s. If it asks for
+	// more, the message fails at once. In a broadcast [Limits.Patience] decides.
 	MaxRetryAfter time.Duration
 
-	// AfterWrite also tries again when the service may have taken the message already: the
-	// connection failed or timed out after the request was sent, or the answer was 500, 502 or 504.
-	// The browser may then get the message twice; [Receipt.MaybeDuplicate] says so.
+	// AfterWrite also tries again when the service may have taken the message already
+	// ([SendError.MaybeSent]). The browser may then get it twice; [Receipt.MaybeDuplicate] says so.
 	AfterWrite bool
 }
 
