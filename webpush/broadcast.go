@@ -19,23 +19,20 @@ const (
 // Broadcast sends msg to each of subs and yields the results, in the order in which answers come.
 // subs is run as results are taken and never collected.
 //
-// No service can delay the others. At most [Limits.Concurrency] requests to an origin are under way
-// at once, and fewer while it throttles, fails or does not answer. A service that throttles or
-// fails is paused for a time that doubles, up to as long as it asks: it may mean single devices. A
-// refused message waits as long as was asked, the others for the pause, and those to other services
-// are sent. A message waits for a service that accepts nothing for [Limits.Patience]. Then its
-// result is the last refusal, or [Deferred] if it was never sent.
+// No service delays the others. At most [Limits.Concurrency] requests to an origin are under way at
+// once, and fewer while it throttles, fails or does not answer. A service that throttles or fails is
+// paused for a time that doubles, up to as long as it asks. A refused message waits as long as was
+// asked, the others for the pause. A message waits for a service that accepts nothing for
+// [Limits.Patience]. Then its result is the last refusal, or [Deferred] if it was never sent.
 //
-// Every subscription is yielded exactly once. When ctx ends, no request starts any more, and all
-// subscriptions that none was made for, the rest of subs included, are yielded with the outcome
-// [Canceled]. Requests under way are finished, within [Config.Timeout] each: whether a message was
-// taken that nobody waited for could not be known. To stop them too, leave the loop; their results
-// are lost.
+// Every subscription is yielded exactly once. When ctx ends, no request starts any more, and the
+// rest is yielded with the outcome [Canceled]. Requests under way are finished, within
+// [Config.Timeout] each. To stop them too, leave the loop; their results are lost.
 //
 // subs runs in the goroutine that ranges over the results, and results are yielded between its
-// elements: a sequence that blocks delays them. A slow loop body slows the sending, since a request
-// counts as under way until its result has been taken. When the loop has ended, the broadcast has
-// no goroutine left. A panic of the caller's code (a hook, a transport) comes out of the loop.
+// elements: a sequence that blocks delays them, and a slow loop body slows the sending. When the
+// loop has ended, the broadcast has no goroutine left. A panic of the caller's code (a hook, a
+// transport) comes out of the loop.
 func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return c.BroadcastIndexed(ctx, func(yield func(int64, Subscription) bool) {
 		i := int64(0)
@@ -48,9 +45,8 @@ func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg
 	}, msg, opts)
 }
 
-// BroadcastIndexed is [Client.Broadcast] with the caller's own numbers, such as a database's: any,
-// in any order. [Result.Index] is the subscription's number. A caller that stores it with the
-// outcome can continue a broadcast that was killed; a [Journal] does that.
+// BroadcastIndexed is [Client.Broadcast] with the caller's own numbers, such as a database's, in any
+// order. [Result.Index] is the subscription's number.
 func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return func(yield func(Subscription, Result) bool) {
 		b := broadcast{yield: yield, lanes: make(map[string]*lane)}

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -281,42 +280,6 @@ func checkFault(t *testing.T, c faultCase, got webpush.Result, sub webpush.Subsc
 	if strings.Contains(got.Err.Error(), strings.TrimPrefix(sub.Endpoint(), sub.Origin())) {
 		t.Errorf("the error tells the endpoint: %v", got.Err)
 	}
-}
-
-func TestVAPIDRefusals(t *testing.T) {
-	service := newService(t)
-	t.Run("mismatched key", func(t *testing.T) {
-		client := newClient(t, service, webpush.Config{})
-		browser := service.Subscribe(newRing(t).Current().PublicKey())
-		_, err := client.Send(t.Context(), parse(t, browser.JSON()), nil, webpush.Options{})
-		e, ok := webpush.AsType[*webpush.SendError](err)
-		if !ok || e.Outcome != webpush.Rejected || e.Status != 403 || e.Attempts != 1 || !strings.Contains(e.Reason, "another key") {
-			t.Errorf("%v", err)
-		}
-	})
-	for name, ahead := range map[string]time.Duration{"expired": -13 * time.Hour, "valid too long": 13 * time.Hour} {
-		t.Run("token "+name, func(t *testing.T) { // our clock is wrong, the service's is right
-			client := newClient(t, service, webpush.Config{}.WithClock(func() time.Time { return time.Now().Add(ahead) }))
-			browser := service.Subscribe("")
-			_, err := client.Send(t.Context(), parse(t, browser.JSON()), nil, webpush.Options{})
-			if e, ok := webpush.AsType[*webpush.SendError](err); !ok || e.Outcome != webpush.Failed || e.Status != 403 {
-				t.Errorf("%v", err)
-			}
-		})
-	}
-	t.Run("clock jump", func(t *testing.T) { // both clocks jump: nothing is refused
-		var offset atomic.Int64
-		now := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
-		service := newService(t, pushtest.WithClock(now))
-		client := newClient(t, service, webpush.Config{}.WithClock(now))
-		browser := service.Subscribe("")
-		for _, jump := range []time.Duration{0, 13 * time.Hour, -20 * time.Hour, 400 * time.Hour, -time.Hour} {
-			offset.Add(int64(jump))
-			if _, err := client.Send(t.Context(), parse(t, browser.JSON()), nil, webpush.Options{}); err != nil {
-				t.Errorf("after %s: %v", jump, err)
-			}
-		}
-	})
 }
 
 func TestRotation(t *testing.T) {

@@ -91,36 +91,3 @@ func ExampleClient_Broadcast() {
 	fmt.Println(counts[webpush.Accepted], "accepted,", counts[webpush.Gone], "gone")
 	// Output: 2 accepted, 1 gone
 }
-
-// ExampleClient_AppendMessage encrypts and signs without sending.
-func ExampleClient_AppendMessage() {
-	keys, err := webpush.GenerateVAPIDKeys()
-	if err != nil {
-		log.Fatal(err)
-	}
-	ring, err := webpush.NewKeyRing(keys)
-	if err != nil {
-		log.Fatal(err)
-	}
-	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-	sub, err := webpush.NewSubscription("https://push.example/abc",
-		"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "BTBZMqHH6r4Tts7J_aSIgg")
-	if err != nil {
-		log.Fatal(err)
-	}
-	buffer := make([]byte, 0, webpush.MaxBodyBytes) // used again and again
-	for _, message := range []string{"one", "two"} {
-		body, header, err := client.AppendMessage(buffer[:0], []byte(message), sub, webpush.Options{})
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(len(body) == len(message)+webpush.OverheadBytes, header.TTL)
-	}
-	// Output:
-	// true 2419200
-	// true 2419200
-}

@@ -22,15 +22,14 @@ import (
 //		err := journal.Record(sub, result)
 //	}
 //
-// It knows subscriptions by their [Subscription.Fingerprint], so the list may change in between: in
-// order, or because those that are gone were deleted. A process that is killed loses the outcomes
-// of the requests under way, and only those: these requests are made again, and every other message
-// is sent once. Each record is written to the operating system at once; if the machine crashes, the
-// last ones may be lost too (call Sync if that matters).
+// It knows subscriptions by their [Subscription.Fingerprint], so the list may change in between. A
+// process that is killed loses the outcomes of the requests under way: these requests are made
+// again, and every other message is sent once. If the machine crashes, the last records may be lost
+// too, unless Sync was called.
 //
 // The file holds a line of JSON for each outcome; the first line names the broadcast. While it is
-// open no other process can open it (on Linux, macOS, the BSDs and Windows). A Journal is for one
-// goroutine, and takes some 20 bytes of memory for each subscription.
+// open no other process can open it (on Linux, macOS and the BSDs). A Journal is for one goroutine,
+// and takes some 20 bytes of memory for each subscription.
 type Journal struct {
 	file      *os.File
 	line      []byte
@@ -147,8 +146,7 @@ func (j *Journal) keep(fingerprint string, o Outcome, maybeSent bool) {
 }
 
 // Final reports whether the message must not be sent again: it was accepted, may have been, or
-// never will be. Otherwise it may be sent later: it was throttled, deferred or not answered, and
-// certainly not accepted; it failed here; or the caller did not wait for the answer.
+// never will be. Otherwise it was certainly not accepted, or the caller did not wait for the answer.
 func (r Result) Final() bool {
 	e, ok := asType[*SendError](r.Err)
 	return isFinal(r.Outcome(), ok && e.MaybeSent)

@@ -44,7 +44,7 @@ func TestConnectionsBehindNginx(t *testing.T) {
 		t.Fatal(err)
 	}
 	const messages = 20_000
-	for protocol, most := range map[string]int32{"http2": 30, "": 192} {
+	for protocol, most := range map[string]int32{"http2": 30, "": 320} {
 		t.Run("protocol="+protocol, func(t *testing.T) {
 			service := newService(t, pushtest.Discard(), pushtest.WithHTTP1())
 			port := startNginx(t, program, protocol, service)

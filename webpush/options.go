@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -134,10 +135,8 @@ func (o *Options) header() (h Header, err error) {
 		h.ContentType = defaultContentType
 		return h, nil
 	}
-	for i := range len(h.ContentType) {
-		if c := h.ContentType[i]; c < ' ' || c > '~' {
-			return h, fmt.Errorf("webpush: content type %q: holds a character that a header field may not", h.ContentType)
-		}
+	if strings.ContainsFunc(h.ContentType, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return h, fmt.Errorf("webpush: content type %q: holds a character that a header field may not", h.ContentType)
 	}
 	return h, nil
 }
@@ -187,11 +186,8 @@ func checkTopic(topic string) error {
 	if len(topic)%4 == 1 {
 		return fmt.Errorf("webpush: topic %q: Apple refuses topics of %d characters, because no base64 has this length; add one", topic, len(topic))
 	}
-	for i := range len(topic) {
-		c := topic[i]
-		if !('A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
-			return fmt.Errorf("webpush: topic: character %d is not one of A-Z a-z 0-9 - _ (RFC 8030 section 5.4)", i+1)
-		}
+	if strings.Trim(topic, alphabet) != "" {
+		return fmt.Errorf("webpush: topic %q: a character is not one of A-Z a-z 0-9 - _ (RFC 8030 section 5.4)", topic)
 	}
 	return nil
 }

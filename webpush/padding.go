@@ -37,26 +37,22 @@ const (
 	OverheadBytes = headerBytes + 1 + tagBytes
 )
 
-// A Padding says how far messages are padded, so that their length says less
-// about their content to the push service and to those who watch the network
-// (RFC 8188 section 4.8). The zero value pads nothing.
+// A Padding says how far messages are padded, so that their length tells the push service and the
+// network less (RFC 8188 section 4.8). The zero value pads nothing.
 type Padding struct {
 	block int
 	fits  bool // longer messages are refused
 }
 
-// PadToBlock pads the message and its delimiter to the next multiple of sizeBytes, or to the
-// maximum if that is nearer. Message lengths can then be told apart only by block. Bodies of 4096
-// bytes, which PadToBlock(3994) gives, do not reach Firefox for Android: see [PadToFit]. sizeBytes
-// must be between 1 and 3994; sealing with any other fails.
+// PadToBlock pads the message and its delimiter to the next multiple of sizeBytes, 1 to 3994, or to
+// the maximum if that is nearer. Bodies of 4096 bytes, which PadToBlock(3994) gives, do not reach
+// Firefox for Android: see [PadToFit].
 func PadToBlock(sizeBytes int) Padding {
 	return Padding{block: cmp.Or(sizeBytes, -1)} // not the zero value, so that sealing fails
 }
 
 // PadToFit pads every message to the longest that all known push services deliver,
-// [MaxCompatibleMessageBytes]: all messages up to that length look alike, each is about three
-// kilobytes on the network, and none is lost on the way to Firefox for Android. A longer message
-// fails as too large. Choose it to hide lengths.
+// [MaxCompatibleMessageBytes], so that all look alike. A longer message fails as too large.
 func PadToFit() Padding { return Padding{block: maxCompatiblePlaintextBytes, fits: true} }
 
 // plaintextBytes is the length of message, delimiter and padding.

@@ -3,11 +3,9 @@ package webpush
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -315,39 +313,3 @@ func newClock() *clock {
 
 func (c *clock) now() time.Time      { return time.Unix(0, c.at.Load()) }
 func (c *clock) add(d time.Duration) { c.at.Add(int64(d)) }
-
-// TestAllSessionsFit seals in turn for as many subscriptions as are to be kept: the
-// second time there is no key to agree on.
-func TestAllSessionsFit(t *testing.T) {
-	t.Parallel()
-	const n = 2000
-	w := newWorkload(t)
-	k := newSessionKeys(time.Hour, n, time.Now)
-	defer k.close()
-	subs := make([]Subscription, n)
-	for i := range subs {
-		auth := make([]byte, authSecretBytes)
-		binary.BigEndian.PutUint64(auth[:8], uint64(i))
-		rand.Read(auth[8:])
-		sub, err := NewSubscription("https://push.example/x", encodeBase64(w.subs[0].appendPublic(nil)), encodeBase64(auth))
-		if err != nil {
-			t.Fatal(err)
-		}
-		subs[i] = sub
-	}
-	var keys [2]map[string]bool
-	for round := range keys {
-		keys[round] = make(map[string]bool)
-		for _, sub := range subs {
-			s := getSchedule()
-			if err := k.agree(s, sub, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-			keys[round][string(s.public[:])] = true
-			s.release()
-		}
-	}
-	if len(keys[0]) != n || !maps.Equal(keys[0], keys[1]) {
-		t.Errorf("%d keys the first time, and not the same the second", len(keys[0]))
-	}
-}

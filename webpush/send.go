@@ -8,15 +8,13 @@ import (
 	"time"
 )
 
-// Send encrypts msg to sub, signs and posts it, and tries again as
-// [Config.Retry] says. A nil error means that the push service took the
-// message, not that the browser has it. Any other error is a [*SendError].
+// Send encrypts msg to sub, signs and posts it, and tries again as [Config.Retry] says. A nil error
+// means that the push service took the message, not that the browser has it. Any other error is a
+// [*SendError].
 //
-// All attempts carry the same encrypted body. No attempt begins later than the
-// message's TTL after the first, and each says how much of the TTL is left.
-// Where the key ring has several keys and it is not known which one sub was made
-// with, an answer that may mean another key leads at once to an attempt with the next, whatever is
-// left of the TTL.
+// All attempts carry the same body, and each says how much of the TTL is left. If the ring has
+// several keys and it is not known which one sub was made with, an answer that may mean another key
+// leads at once to an attempt with the next.
 func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Options) (Receipt, error) {
 	d := delivery{job: &job{client: c, sealer: c.sealer, msg: msg, opts: opts}, recipient: recipient{sub: sub}}
 	if !sub.IsZero() {

@@ -28,16 +28,12 @@ const (
 const maxSubscriptionBytes = 16 << 10
 
 // A Subscription is one browser's agreement to receive messages: where to post them and the keys to
-// encrypt them with. Make one with [ParseSubscription] or [NewSubscription] and keep it: parsing
-// costs a check that a point is on the curve, sending does not.
+// encrypt them with. Make one with [ParseSubscription] or [NewSubscription] and keep it: it takes
+// less than 320 bytes. It is an immutable value; copies of it are equal (==). The zero value is not
+// a subscription; sending to it fails.
 //
-// A Subscription is an immutable value of three words, safe for use by any number of goroutines.
-// Copies of it are equal (==); of two that were parsed compare the fingerprints. With Google's,
-// Mozilla's and Apple's endpoints it takes less than 320 bytes of memory in one allocation. The
-// zero value is not a subscription; sending to it fails.
-//
-// Formatting and logging it shows its origin and fingerprint only.
-// [Subscription.JSON] gives all of it, authentication secret included, to be stored.
+// Formatting and logging it shows its origin and fingerprint only. [Subscription.JSON] gives all of
+// it, to be stored.
 type Subscription struct {
 	base unique.Handle[endpointBase]
 	data *byte // keys, expiry and the rest of the endpoint: see compact.go
@@ -52,10 +48,9 @@ type subscriptionOptions struct {
 	expires   int64
 }
 
-// WithServerKey records the VAPID public key (base64) that the browser was
-// given as applicationServerKey when it subscribed. A push service refuses
-// messages signed by any other (RFC 8292 section 4.2), so a [KeyRing] of more
-// than one key needs it to pick the right one without trying.
+// WithServerKey records the VAPID public key (base64) that the browser subscribed with. A push
+// service refuses messages signed by any other (RFC 8292 section 4.2), so with several keys in a
+// [KeyRing] it saves trying them.
 func WithServerKey(publicKey string) SubscriptionOption {
 	return func(o *subscriptionOptions) { o.serverKey = publicKey }
 }
@@ -92,15 +87,13 @@ func readSubscriptionJSON(data []byte) (j subscriptionJSON, err error) {
 }
 
 // ParseSubscription reads what PushSubscription.toJSON() of the Push API returns: endpoint,
-// keys.p256dh, keys.auth and optionally expirationTime (milliseconds since 1970; anything else
-// there is no time). Keys may be in any of the four base64 alphabets. An additional member
-// applicationServerKey is read as [WithServerKey]. As databases hold it, the JSON may be encoded
-// twice, begin with a byte order mark, or be the member subscription of an object.
+// keys.p256dh and keys.auth in any of the four base64 alphabets, and optionally expirationTime. A
+// member applicationServerKey is read as [WithServerKey]. As databases hold it, the JSON may be
+// encoded twice, begin with a byte order mark, or be the member subscription of an object.
 //
-// It refuses more than 16 KiB, endpoints that are not https or that hold a user
-// name, a fragment or a character outside ASCII, public keys that are not an
-// uncompressed point on P-256, and authentication secrets that are not 16 bytes.
-// Errors say which member is wrong and why, and never quote its value.
+// It refuses endpoints that are not https or that hold a user name, a fragment or a character
+// outside ASCII, and keys that are not as RFC 8291 wants them. Errors say which member is wrong and
+// why, and never quote its value.
 func ParseSubscription(data []byte, options ...SubscriptionOption) (Subscription, error) {
 	if len(data) > maxSubscriptionBytes {
 		return Subscription{}, fmt.Errorf("webpush: subscription: %d bytes, at most %d", len(data), maxSubscriptionBytes)
@@ -254,9 +247,8 @@ func (s Subscription) Expires() (time.Time, bool) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64([]byte(s.raw()[flagsAt+1:][:8])))), true
 }
 
-// Fingerprint is 16 hexadecimal digits that tell subscriptions apart in logs and journals, and
-// reveal nothing of them: 8 bytes of a SHA-256 of p256dh, auth and the endpoint. It changes when
-// the browser subscribes again.
+// Fingerprint is 16 hexadecimal digits of a SHA-256 of keys and endpoint. It tells subscriptions
+// apart in logs and journals, and changes when the browser subscribes again.
 func (s Subscription) Fingerprint() string {
 	if s.IsZero() {
 		return ""
@@ -271,8 +263,8 @@ func (s Subscription) id() uint64 {
 	return binary.BigEndian.Uint64(hash.Sum(nil))
 }
 
-// JSON is the whole subscription in the form that [ParseSubscription] reads, authentication secret
-// included: store it as you would a password. It is null for the zero value.
+// JSON is the whole subscription as [ParseSubscription] reads it: store it as you would a password.
+// It is null for the zero value.
 func (s Subscription) JSON() json.RawMessage {
 	if s.IsZero() {
 		return json.RawMessage("null")
@@ -290,11 +282,10 @@ func (s Subscription) JSON() json.RawMessage {
 	return text
 }
 
-// MarshalJSON is an error, which json.Marshal returns: check it. encoding/json is also what
-// log/slog writes slices, maps and structs with, and a log must not tell the endpoint and the
-// secret. In what is to be stored, use [StoredSubscription].
+// MarshalJSON is an error, because log/slog writes slices, maps and structs with encoding/json, and
+// a log must not tell the endpoint and the secret. To store it, use [StoredSubscription].
 func (s Subscription) MarshalJSON() ([]byte, error) {
-	return nil, errors.New("webpush: a Subscription holds a secret and is not encoded, so that no log tells it: where it is to be stored, use StoredSubscription or what its method JSON gives")
+	return nil, errors.New("webpush: a Subscription is not encoded, so that no log tells its secret: to store it, use StoredSubscription or the method JSON")
 }
 
 // A StoredSubscription is a [Subscription] whose JSON is all of it, as a field of what is stored.

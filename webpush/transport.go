@@ -21,24 +21,19 @@ import (
 const maxConnections = 256
 
 // NewTransport makes the transport that a [Client] makes for itself, to be changed and given as
-// [Config.Transport]: with a certificate authority of your own, for example. It multiplexes the
-// messages of an origin over HTTP/2 and notices when a connection has died.
+// [Config.Transport]: with a certificate authority of your own, for example.
 //
 // Endpoints come from strangers, and may name hosts of your own network. Before a connection is
-// made to a host that [KnownPushService] does not know, the address that it was resolved to is
-// given to allow; nil is [PublicAddress]. The address is that of this very connection, so a name
-// that resolves to another address the second time gains nothing. Where the environment names a
-// proxy (http.ProxyFromEnvironment), the proxy resolves the names, and has to do the refusing.
+// made to a host that [KnownPushService] does not know, its address is given to allow; nil is
+// [PublicAddress]. It is the address of this very connection, so a name that resolves to another
+// address the second time gains nothing. Where the environment names a proxy, the proxy resolves
+// the names, and has to do the refusing.
 //
 // With a DialContext of your own the check comes after connecting, before anything is sent: of the
 // address that the connection says it has, or the zero Addr if it says none. Only a DialTLSContext
-// of your own does without. A Clone connects as the transport does that it was made of.
+// of your own does without. A Clone connects as the transport that it was made of.
 //
-// Beyond 256 connections those that are idle are closed, HTTP/2's included, which
-// http.Transport.MaxIdleConns does not close.
-//
-// What requests write to a connection at about the same time is sent together, which
-// saves system calls: see conn.go.
+// Beyond 256 connections those that are idle are closed.
 func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 	if allow == nil {
 		allow = PublicAddress

@@ -78,7 +78,8 @@ func (m *Message) readHeader(r *http.Request) *refusal {
 	default:
 		return refuse(http.StatusBadRequest, "unknown urgency (RFC 8030 section 5.3)")
 	}
-	if len(m.Topic) > 32 || strings.ContainsFunc(m.Topic, notBase64URL) {
+	const base64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	if len(m.Topic) > 32 || strings.Trim(m.Topic, base64URL) != "" {
 		return refuse(http.StatusBadRequest, "bad topic (RFC 8030 section 5.4)")
 	}
 	if encoding := h.Get("Content-Encoding"); encoding != "aes128gcm" && (encoding != "" || r.ContentLength != 0) {
@@ -87,13 +88,9 @@ func (m *Message) readHeader(r *http.Request) *refusal {
 	return nil
 }
 
-func notBase64URL(r rune) bool {
-	return !('A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '_')
-}
-
 // authorize checks the VAPID token (RFC 8292 sections 2 to 4).
 func (s *Server) authorize(r *http.Request, browser *Browser, m *Message) *refusal {
-	claims, err := receiver.VerifyVAPID(r.Header.Get("Authorization"), s.origin(), s.now())
+	claims, err := receiver.VerifyVAPID(r.Header.Get("Authorization"), s.URL, s.now())
 	switch {
 	case errors.Is(err, receiver.ErrNoVAPID):
 		return refuse(http.StatusUnauthorized, "no vapid credentials")

@@ -8,7 +8,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,9 +148,6 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, browser *Browser) 
 	w.Header().Set("Location", s.URL+"/message/"+rand.Text())
 	w.WriteHeader(http.StatusCreated)
 }
-
-// origin is the audience that tokens must have.
-func (s *Server) origin() string { return strings.ToLower(s.URL) }
 
 // Certificate is the server's, for senders in other processes to trust.
 func (s *Server) Certificate() *x509.Certificate { return s.server.Certificate() }

@@ -45,17 +45,11 @@ func readHeader(body []byte) (header, []byte, error) {
 // openRecord decrypts the one record after the header. Its nonce is that of the first (RFC 8188
 // section 2.3).
 func openRecord(h header, record, ikm []byte) ([]byte, error) {
-	key, err := hkdf.Key(sha256.New, ikm, h.salt, "Content-Encoding: aes128gcm\x00", 16)
-	if err != nil {
-		return nil, fmt.Errorf("receiver: derive key: %w", err)
-	}
-	nonce, err := hkdf.Key(sha256.New, ikm, h.salt, "Content-Encoding: nonce\x00", 12)
-	if err != nil {
-		return nil, fmt.Errorf("receiver: derive nonce: %w", err)
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, fmt.Errorf("receiver: AES: %w", err)
+	key, errKey := hkdf.Key(sha256.New, ikm, h.salt, "Content-Encoding: aes128gcm\x00", 16)
+	nonce, errNonce := hkdf.Key(sha256.New, ikm, h.salt, "Content-Encoding: nonce\x00", 12)
+	block, errAES := aes.NewCipher(key)
+	if err := errors.Join(errKey, errNonce, errAES); err != nil {
+		return nil, fmt.Errorf("receiver: derive keys: %w", err)
 	}
 	gcm, err := cipher.NewGCM(block)
 	if err != nil {

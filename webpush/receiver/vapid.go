@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Claims are those of a verified VAPID token, and the key that signed it.
+// Claims are what a verified VAPID token says, and the key that signed it.
 type Claims struct {
 	Audience  string    // aud: the push service's origin
 	Expires   time.Time // exp
@@ -93,18 +93,9 @@ func verifyToken(token string, key []byte) (Claims, error) {
 	if len(parts) != 3 {
 		return Claims{}, errors.New("not three parts")
 	}
-	var head struct {
-		Algorithm string `json:"alg"`
-		Type      string `json:"typ"`
-	}
-	if err := decodePart(parts[0], &head); err != nil {
-		return Claims{}, fmt.Errorf("header: %w", err)
-	}
-	if head.Algorithm != "ES256" {
-		return Claims{}, errors.New("algorithm is not ES256")
-	}
-	if head.Type != "" && !strings.EqualFold(head.Type, "JWT") {
-		return Claims{}, errors.New("type is not JWT")
+	var head struct{ Alg, Typ string }
+	if err := decodePart(parts[0], &head); err != nil || head.Alg != "ES256" || head.Typ != "" && !strings.EqualFold(head.Typ, "JWT") {
+		return Claims{}, errors.New("the header is not of a JWT signed with ES256")
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
 	if err != nil || len(signature) != 64 {
@@ -115,7 +106,8 @@ func verifyToken(token string, key []byte) (Claims, error) {
 		return Claims{}, errors.New("k is not a point on P-256")
 	}
 	digest := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
-	r, s := new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])
+	r := new(big.Int).SetBytes(signature[:32])
+	s := new(big.Int).SetBytes(signature[32:])
 	if !ecdsa.Verify(public, digest[:], r, s) {
 		return Claims{}, errors.New("signature does not verify")
 	}
@@ -124,11 +116,8 @@ func verifyToken(token string, key []byte) (Claims, error) {
 		Expires  *json.Number `json:"exp"`
 		Subject  string       `json:"sub"`
 	}
-	if err := decodePart(parts[1], &body); err != nil {
-		return Claims{}, fmt.Errorf("claims: %w", err)
-	}
-	if body.Audience == nil || body.Expires == nil {
-		return Claims{}, errors.New("aud or exp is missing")
+	if err := decodePart(parts[1], &body); err != nil || body.Audience == nil || body.Expires == nil {
+		return Claims{}, errors.New("the claims are not JSON with aud and exp")
 	}
 	expires, err := body.Expires.Float64() // NumericDate may have a fraction (RFC 7519 section 2)
 	if err != nil || expires < 0 || expires > 1<<40 {
@@ -140,10 +129,7 @@ func verifyToken(token string, key []byte) (Claims, error) {
 func decodePart(part string, into any) error {
 	b, err := base64.RawURLEncoding.DecodeString(part)
 	if err != nil {
-		return errors.New("not base64url")
+		return err
 	}
-	if err := json.Unmarshal(b, into); err != nil {
-		return errors.New("not valid JSON claims")
-	}
-	return nil
+	return json.Unmarshal(b, into)
 }

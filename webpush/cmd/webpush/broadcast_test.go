@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,50 +92,6 @@ func TestBroadcast(t *testing.T) {
 			t.Errorf("%s: %d, %s, want %q", what, code, said, r.want)
 		}
 	}
-}
-
-// A broadcast that is interrupted finishes what is under way, and is continued where it was: nobody
-// gets nothing, and nobody two.
-func TestInterrupted(t *testing.T) {
-	service := pushtest.NewServer(pushtest.Always(pushtest.Slow(200 * time.Millisecond)))
-	defer service.Close()
-	b := newBroadcast(t, service, 200)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		for service.Requests() < 50 && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
-	}()
-	out, said, code := commandIn(ctx, t, service, "", append(b.args, "-rate", "400")...)
-	if code != 130 || !strings.Contains(said, "webpush: stopped; -resume continues\n") || !strings.Contains(out, " subscriptions: ") {
-		t.Fatalf("%d: %s%s", code, said, out)
-	}
-	out, said, code = command(t, service, "", append(b.args, "-resume")...)
-	if code != 0 || said != "" || !strings.Contains(out, "200 subscriptions: 200 accepted\n") {
-		t.Errorf("resumed: %d: %s%s", code, said, out)
-	}
-	b.check(t, 200)
-}
-
-// A broadcast with the wrong key says so at once, and with the right one goes to everybody.
-func TestWrongKey(t *testing.T) {
-	service := pushtest.NewServer()
-	defer service.Close()
-	b := newBroadcast(t, service, 60)
-	wrong := filepath.Join(t.TempDir(), "wrong.pem")
-	if _, said, code := command(t, service, "", "keys", "-keys", wrong); code != 0 {
-		t.Fatal(said)
-	}
-	out, said, code := command(t, service, "", append(b.args, "-patience", "1s", "-keys", wrong)...)
-	if code != 1 || !strings.Contains(said, "webpush: send to "+service.URL) || !strings.Contains(said, "the service refuses everybody") || !strings.Contains(said, "-resume sends again the 60 ") || service.Requests() > 30 {
-		t.Errorf("%d after %d requests: %s%s", code, service.Requests(), said, out)
-	}
-	if out, said, code = command(t, service, "", append(b.args, "-resume")...); code != 0 || said != "" {
-		t.Errorf("with the right key: %d: %s%s", code, said, out)
-	}
-	b.check(t, 60)
 }
 
 // What is listed twice is sent once, also by a broadcast that continues, and what has ended is

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,16 +14,11 @@ import (
 // exit code.
 func command(t *testing.T, service *pushtest.Server, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return commandIn(t.Context(), t, service, stdin, args...)
-}
-
-func commandIn(ctx context.Context, t *testing.T, service *pushtest.Server, stdin string, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
 	transport := service.Transport()
 	defer transport.CloseIdleConnections()
 	var out, errs bytes.Buffer
 	p := program{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs, transport: transport}
-	code = p.run(ctx, args)
+	code = p.run(t.Context(), args)
 	return out.String(), errs.String(), code
 }
 
