@@ -107,6 +107,17 @@ func percent(text string) string {
 	return b.String()
 }
 
+// The test program is also the sender that TestProxysOwnAddress starts.
+func TestMain(m *testing.M) {
+	if os.Getenv("WEBPUSH_TEST_CHILD") == "" {
+		os.Exit(m.Run())
+	}
+	if err := childProxy(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
 // TestProxysOwnAddress has the environment name a proxy on this machine, and a stranger name the
 // same address in an endpoint. net/http reads the environment once, so it is another process that
 // sends.
@@ -128,7 +139,7 @@ func TestProxysOwnAddress(t *testing.T) {
 		}
 	}()
 	cmd := exec.Command(os.Args[0], listener.Addr().String())
-	cmd.Env = append(os.Environ(), "WEBPUSH_TEST_CHILD=proxy", "HTTPS_PROXY=http://"+listener.Addr().String(), "HTTP_PROXY=", "NO_PROXY=", "no_proxy=", "https_proxy=")
+	cmd.Env = append(os.Environ(), "WEBPUSH_TEST_CHILD=yes", "HTTPS_PROXY=http://"+listener.Addr().String(), "HTTP_PROXY=", "NO_PROXY=", "no_proxy=", "https_proxy=")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -82,10 +82,26 @@ func (s *services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// start serves until the test ends. It gives the environment in which a command reaches the
-// services: a proxy, and the certificate to trust.
-func (s *services) start(t *testing.T) (environment []string) {
+func (s *services) taken() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.accepted)
+}
+
+// A stage is a folder for the command, and the environment in which it reaches the services: a
+// proxy, and the certificate to trust.
+type stage struct {
+	*services
+	folder      string
+	environment []string
+	want, ended []string // endpoints
+}
+
+// newStage serves until the test ends. The list has so many subscriptions at each host.
+func newStage(t *testing.T, each int, hosts ...string) *stage {
 	t.Helper()
+	t.Parallel()
+	s := &stage{services: &services{accepted: make(map[string]int)}, folder: t.TempDir()}
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +111,7 @@ func (s *services) start(t *testing.T) (environment []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := filepath.Join(t.TempDir(), "root.pem")
+	root := filepath.Join(s.folder, "root.pem")
 	if err := os.WriteFile(root, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +129,97 @@ func (s *services) start(t *testing.T) (environment []string) {
 			go tunnel(conn, address)
 		}
 	})
-	return append(os.Environ(), "WEBPUSH_TEST_COMMAND=yes", "SSL_CERT_FILE="+root, "HTTPS_PROXY=http://"+proxy, "https_proxy=", "NO_PROXY=", "no_proxy=")
+	s.environment = append(os.Environ(), "WEBPUSH_TEST_COMMAND=yes", "SSL_CERT_FILE="+root, "HTTPS_PROXY=http://"+proxy, "https_proxy=", "NO_PROXY=", "no_proxy=")
+	for _, name := range []string{"wrong.pem", "right.pem"} {
+		public, said, code := s.run(t, nil, "keys", "-keys", name)
+		if code != 0 {
+			t.Fatal(said)
+		}
+		s.key = strings.TrimSpace(public)
+	}
+	r, err := receiver.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []byte
+	for n := range each {
+		for _, host := range hosts {
+			endpoint := fmt.Sprintf("https://%s/%d", host, n)
+			line, err := r.SubscriptionJSON(endpoint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(append(lines, line...), '\n')
+			if isEnded(fmt.Sprintf("/%d", n)) {
+				s.ended = append(s.ended, endpoint)
+			} else {
+				s.want = append(s.want, endpoint)
+			}
+		}
+	}
+	for name, text := range map[string][]byte{"subs.ndjson": lines, "news.txt": []byte("news")} {
+		if err := os.WriteFile(filepath.Join(s.folder, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.begun = time.Now()
+	return s
+}
+
+// run runs the command, and beside it what is to stop it.
+func (s *stage) run(t *testing.T, stop func(*os.Process), args ...string) (out, said string, code int) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	command := exec.Command(os.Args[0], args...)
+	command.Dir, command.Env, command.Stdout, command.Stderr = s.folder, s.environment, &stdout, &stderr
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if stop != nil {
+		stop(command.Process)
+	}
+	var exit *exec.ExitError
+	if err := command.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return stdout.String(), stderr.String(), command.ProcessState.ExitCode()
+}
+
+// broadcast sends the list, and continues if there are results.
+func (s *stage) broadcast(t *testing.T, stop func(*os.Process), key string, flags ...string) (said string, code int) {
+	t.Helper()
+	args := []string{"broadcast", "subs.ndjson", "-keys", key, "-subject", "mailto:you@example.com", "-message", "news.txt", "-resume"}
+	out, said, code := s.run(t, stop, append(args, flags...)...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.Logf("at %s, after %d requests: exit %d: %s%s", time.Since(s.begun), s.requests, code, said, out)
+	return said, code
+}
+
+// check asks that everybody has got the message, so many of them twice at most, and that only those
+// are listed as gone that are.
+func (s *stage) check(t *testing.T, mostTwice int) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.Sort(s.want)
+	if got := slices.Sorted(maps.Keys(s.accepted)); !slices.Equal(got, s.want) {
+		t.Errorf("%d got the message, want %d", len(got), len(s.want))
+	}
+	twice := 0
+	for _, n := range s.accepted {
+		twice += n - 1
+	}
+	if twice > mostTwice {
+		t.Errorf("%d messages came twice, at most %d", twice, mostTwice)
+	}
+	text, err := os.ReadFile(filepath.Join(s.folder, "subs.ndjson.gone.txt"))
+	listed := strings.Fields(string(text))
+	slices.Sort(listed)
+	slices.Sort(s.ended)
+	if err != nil || !slices.Equal(slices.Compact(listed), s.ended) {
+		t.Errorf("%d are listed as gone, want %d: %v", len(listed), len(s.ended), err)
+	}
 }
 
 // listen runs serve until the test ends, and gives the address.
@@ -147,99 +253,43 @@ func tunnel(client net.Conn, address string) {
 
 // TestFourServices broadcasts over a service for which the key is wrong, one that calls everybody
 // gone for a while, one that asks for 8 s, and one that is well. The command gets SIGTERM, is
-// resumed, gets SIGTERM, and is resumed with the right key: nobody is lost, nobody gets two, and
-// only those are listed as gone that are.
+// resumed, gets SIGTERM, and is resumed with the right key: nobody is lost, and nobody gets two.
 func TestFourServices(t *testing.T) {
-	t.Parallel()
 	each := 400
 	if os.Getenv("POSTAGE_LONG") != "" {
 		each = 12_500
 	}
-	s := &services{accepted: make(map[string]int)}
-	environment, folder := s.start(t), t.TempDir()
-	run := func(stop time.Duration, args ...string) (out, said string, code int) {
-		t.Helper()
-		var stdout, stderr bytes.Buffer
-		command := exec.Command(os.Args[0], args...)
-		command.Dir, command.Env, command.Stdout, command.Stderr = folder, environment, &stdout, &stderr
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
+	s := newStage(t, each, serviceHosts...)
+	for _, running := range []time.Duration{1500 * time.Millisecond, 2 * time.Second} {
+		said, code := s.broadcast(t, func(p *os.Process) {
+			time.Sleep(running)
+			p.Signal(syscall.SIGTERM) //nolint:errcheck // it has ended, and the exit code says so
+		}, "wrong.pem")
+		if code != exitInterrupted || !strings.Contains(said, "send to https://wrongkey.example") {
+			t.Errorf("stopped: exit code %d: %s", code, said)
 		}
-		if stop > 0 {
-			defer time.AfterFunc(stop, func() { command.Process.Signal(syscall.SIGTERM) }).Stop()
-		}
-		var exit *exec.ExitError
-		if err := command.Wait(); err != nil && !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
-		return stdout.String(), stderr.String(), command.ProcessState.ExitCode()
 	}
-	if _, said, code := run(0, "keys", "-keys", "wrong.pem"); code != 0 {
-		t.Fatal(said)
+	if said, code := s.broadcast(t, nil, "right.pem"); code != 0 {
+		t.Errorf("exit code %d: %s", code, said)
 	}
-	public, said, code := run(0, "keys", "-keys", "right.pem")
-	if code != 0 {
-		t.Fatal(said)
-	}
-	s.key = strings.TrimSpace(public)
-	r, err := receiver.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []byte
-	var want, ended []string
-	for n := range each {
-		for _, host := range serviceHosts {
-			endpoint := fmt.Sprintf("https://%s/%d", host, n)
-			line, err := r.SubscriptionJSON(endpoint)
-			if err != nil {
-				t.Fatal(err)
+	s.check(t, 0)
+}
+
+// TestKilled kills the command with signal 9 three times, and starts it again: nothing is lost, and
+// nothing is sent twice but what was under way.
+func TestKilled(t *testing.T) {
+	const each, concurrency, kills = 400, 8, 3
+	s := newStage(t, each, "well.example")
+	for i := range kills {
+		s.broadcast(t, func(p *os.Process) {
+			for deadline := time.Now().Add(time.Minute); s.taken() < (i+1)*each/(kills+1) && time.Now().Before(deadline); {
+				time.Sleep(time.Millisecond)
 			}
-			lines = append(append(lines, line...), '\n')
-			if isEnded(fmt.Sprintf("/%d", n)) {
-				ended = append(ended, endpoint)
-			} else {
-				want = append(want, endpoint)
-			}
-		}
+			p.Kill() //nolint:errcheck // it has ended, and the next finds nothing to do
+		}, "right.pem", "-concurrency", fmt.Sprint(concurrency))
 	}
-	subs := filepath.Join(folder, "subs.ndjson")
-	if err := errors.Join(os.WriteFile(subs, lines, 0o600), os.WriteFile(filepath.Join(folder, "news.txt"), []byte("news"), 0o600)); err != nil {
-		t.Fatal(err)
+	if said, code := s.broadcast(t, nil, "right.pem"); code != 0 {
+		t.Errorf("exit code %d: %s", code, said)
 	}
-	s.begun = time.Now()
-	for i, step := range []struct {
-		key  string
-		stop time.Duration // 0 for never
-		code int
-	}{{"wrong.pem", 1500 * time.Millisecond, exitInterrupted}, {"wrong.pem", 2 * time.Second, exitInterrupted}, {"right.pem", 0, 0}} {
-		args := []string{"broadcast", "subs.ndjson", "-keys", step.key, "-subject", "mailto:you@example.com", "-message", "news.txt"}
-		if i > 0 {
-			args = append(args, "-resume")
-		}
-		out, said, code := run(step.stop, args...)
-		t.Logf("run %d, at %s, after %d requests: exit %d: %s%s", i+1, time.Since(s.begun), s.requests, code, said, out)
-		if code != step.code {
-			t.Errorf("exit code %d, want %d", code, step.code)
-		}
-		if i == 0 && !strings.Contains(said, "wrongkey.example") {
-			t.Error("nothing is said of the wrong key")
-		}
-	}
-	slices.Sort(want)
-	if got := slices.Sorted(maps.Keys(s.accepted)); !slices.Equal(got, want) {
-		t.Errorf("%d got the message, want %d", len(got), len(want))
-	}
-	for endpoint, n := range s.accepted {
-		if n > 1 {
-			t.Errorf("%s got %d messages", endpoint, n)
-		}
-	}
-	text, err := os.ReadFile(subs + ".gone.txt")
-	listed := strings.Fields(string(text))
-	slices.Sort(listed)
-	slices.Sort(ended)
-	if err != nil || !slices.Equal(listed, ended) {
-		t.Errorf("%d are listed as gone, want %d: %v", len(listed), len(ended), err)
-	}
+	s.check(t, kills*(concurrency+1)) // and one whose result was being written
 }
