@@ -17,17 +17,17 @@ import (
 
 const broadcastHelp = `usage: webpush broadcast [flags] SUBSCRIPTIONS
 
-Sends the message in a file to every subscription in another, or on standard input (-): a line or an
-element of a JSON array each, the JSON that PushSubscription.toJSON() gives, or that as the member
-subscription; or CSV, with a column of that JSON or with endpoint, p256dh and auth. Each push service gets as much as it takes; one that throttles,
-fails or does not answer does not delay the others.
+Sends the message in a file to every subscription in another, or on standard input (-). The list is
+lines of JSON as PushSubscription.toJSON() gives it, a JSON array, or CSV with a column of that JSON
+or with the columns endpoint, p256dh and auth. A subscription may be the member "subscription" of an
+object. A push service that throttles, fails or does not answer does not delay the others.
 
-The outcome of each line goes to a results file, as it happens, and the endpoints of subscriptions
-that have ended are appended to SUBSCRIPTIONS.gone.txt: delete those. A broadcast that was stopped or
-killed continues with -resume: what was taken is not sent again; what was throttled, deferred or not
-answered is. A service that refuses everybody is paused, and its answers are not final: the mistake
-may be yours or its own. On SIGINT or SIGTERM no request starts any more, and those under way are finished; a
-second signal kills. Only requests under way when it was killed are made twice.
+The outcome of each line goes to a results file as it happens. The endpoints of subscriptions that
+have ended are appended to SUBSCRIPTIONS.gone.txt: delete those. -resume continues a broadcast that
+was stopped or killed: what was taken is not sent again; what was throttled, deferred or not answered
+is. A service that refuses everybody is paused, and its answers are not final, since the mistake may
+be yours or its own. After SIGINT or SIGTERM no request starts, and those under way are finished; a
+second signal kills. Only requests that were under way at a kill are made twice.
 
   webpush broadcast -subject mailto:you@example.com -message news.json subs.ndjson
   webpush broadcast -subject mailto:you@example.com -message news.json -resume subs.ndjson
