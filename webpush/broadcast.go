@@ -69,16 +69,11 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 	}
 }
 
-// phases end one after the other.
-type phases struct {
-	ctx      context.Context // requests start
-	requests context.Context // they may run
-}
-
 type broadcast struct {
 	*job
-	phases
-	yield func(Subscription, Result) bool
+	ctx      context.Context // while it lasts requests start
+	requests context.Context // they may run on until it ends
+	yield    func(Subscription, Result) bool
 
 	lanes          map[string]*lane // by origin
 	known, unknown pool
@@ -144,7 +139,7 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 func (b *broadcast) lane(name string) *lane {
 	l, ok := b.lanes[name]
 	if !ok {
-		l = &lane{b: b, origin: b.client.origin(name), pool: &b.unknown, places: places{window: 1}, progress: time.Now()}
+		l = &lane{b: b, origin: b.client.origin(name), pool: &b.unknown, window: 1, progress: time.Now()}
 		if KnownPushService(name) {
 			l.pool = &b.known
 		}

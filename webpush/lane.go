@@ -20,32 +20,22 @@ type lane struct {
 	origin *origin
 	pool   *pool
 
-	mu sync.Mutex
-	queue
-	places
+	mu       sync.Mutex
+	fresh    bag
+	late     []*delivery // tried before, to be tried again; the first next
+	held     []*delivery // refused, and to be believed once the origin takes a message that is sent later
+	window   int
+	cut      time.Time // when the window was last halved
+	running  int       // workers
+	lent     int       // workers that no longer count in the pool
 	progress time.Time // when the service last took a message, or was given one after it had none
 	nextSend time.Time // with a rate
 	timer    *time.Timer
-	stalled  bool        // as of the last tick
-	held     []*delivery // refused, and to be believed once the origin takes a message that is sent later
-	inPool   bool        // waits for room in the pool; guarded by the pool's lock
+	stalled  bool // as of the last tick
+	inPool   bool // waits for room in the pool; guarded by the pool's lock
 }
 
-// places are a lane's requests under way.
-type places struct {
-	window  int
-	cut     time.Time // when the window was last halved
-	running int       // workers
-	lent    int       // workers that no longer count in the pool
-}
-
-// A queue is what waits.
-type queue struct {
-	fresh bag
-	late  []*delivery // tried before, to be tried again; the first next
-}
-
-func (q *queue) pending() int { return len(q.fresh) + len(q.late) }
+func (l *lane) pending() int { return len(l.fresh) + len(l.late) }
 
 // delivery is a message to a recipient of the lane.
 func (l *lane) delivery(to recipient) delivery {
@@ -69,9 +59,9 @@ func (b *bag) take() recipient {
 }
 
 // pushLate queues a delivery to be tried again, behind those whose time comes before.
-func (q *queue) pushLate(d *delivery) {
-	i, _ := slices.BinarySearchFunc(q.late, d, func(a, b *delivery) int { return a.notBefore.Compare(b.notBefore) })
-	q.late = slices.Insert(q.late, i, d)
+func (l *lane) pushLate(d *delivery) {
+	i, _ := slices.BinarySearchFunc(l.late, d, func(a, b *delivery) int { return a.notBefore.Compare(b.notBefore) })
+	l.late = slices.Insert(l.late, i, d)
 }
 
 // add queues a message.

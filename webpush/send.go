@@ -30,7 +30,7 @@ func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Op
 // maxPatientAttempts bounds the attempts of a message whose origin throttles.
 const maxPatientAttempts = 50
 
-// A job is what all messages of a broadcast share, or one that is sent alone.
+// A job is what all messages of a broadcast share.
 type job struct {
 	client  *Client
 	sealer  *sealer
@@ -59,26 +59,21 @@ type delivery struct {
 	recipient
 	origin *origin
 	limit  *timeLimit
-	sealed
+
+	header     Header
+	body       []byte       // nil until it is sealed
+	candidates []*VAPIDKeys // that may sign: the first is the one to try
 
 	attempts  int
 	tries     int     // with this key
-	again     bool    // refused once by an origin that was suspect then
+	again     bool    // refused once, and asked again
 	ambiguous bool    // an attempt may have been taken though no answer said so
 	last      Outcome // of the last attempt
-	times
-	waiting Result // what to say if there is no other attempt
+	begun     time.Time
+	sentAt    time.Time // of the last attempt
+	notBefore time.Time // of the next attempt, or when it was refused
+	waiting   Result    // what to say if there is no other attempt
 }
-
-// sealed is a message that is ready; body is nil until it is.
-type sealed struct {
-	header     Header
-	body       []byte
-	candidates []*VAPIDKeys // that may sign: the first is the one to try
-}
-
-// times are those of the first attempt, the last and the next.
-type times struct{ begun, sentAt, notBefore time.Time }
 
 // run makes attempts until one is answered for good.
 func (d *delivery) run(ctx context.Context) Result {
