@@ -1,7 +1,6 @@
 package webpush
 
 import (
-	"encoding/binary"
 	"net/url"
 	"strings"
 	"unique"
@@ -11,7 +10,7 @@ import (
 // for what it shares with others:
 //
 //	public key without its first byte (64), authentication secret (16), flags (1),
-//	expiry if flagged (8), the last part of the endpoint
+//	the last part of the endpoint
 //
 // What comes before that last part (scheme, host, path) and the key that the
 // subscription was made with are the same for many, and kept once.
@@ -21,11 +20,8 @@ const (
 	flagsAt = authAt + authSecretBytes
 )
 
-// Flags.
-const (
-	isPlain = 1 << iota // the last part has nothing that needs decoding
-	hasExpiry
-)
+// isPlain is the flag of a last part that has nothing to decode.
+const isPlain = 1
 
 // endpointBase is what subscriptions share. The zero value means no endpoint.
 type endpointBase struct {
@@ -51,26 +47,9 @@ func newBase(endpoint string, pathAt int, origin, serverKey string) (base unique
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// appendRest appends flags, expiry and the last part of the endpoint to the keys.
-func appendRest(data []byte, expires int64, token string) []byte {
-	flags := byte(0)
-	if strings.Trim(token, alphabet+":") == "" {
-		flags |= isPlain
-	}
-	if expires == 0 {
-		return append(append(data, flags), token...)
-	}
-	data = binary.BigEndian.AppendUint64(append(data, flags|hasExpiry), uint64(expires))
-	return append(data, token...)
-}
-
 // endpoint is the endpoint as the browser gave it.
 func (s Subscription) endpoint(base *endpointBase) string {
-	token := s.raw()[flagsAt+1:]
-	if s.raw()[flagsAt]&hasExpiry != 0 {
-		token = token[8:]
-	}
-	return base.before + token
+	return base.before + s.raw()[flagsAt+1:]
 }
 
 // requestURL is what url.Parse makes of the endpoint, but for the host, which is the origin's.

@@ -10,10 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"strconv"
 	"strings"
-	"time"
 	"unique"
 	"unsafe"
 )
@@ -36,31 +33,23 @@ const maxSubscriptionBytes = 16 << 10
 // it, to be stored.
 type Subscription struct {
 	base unique.Handle[endpointBase]
-	data *byte // keys, expiry and the rest of the endpoint: see compact.go
+	data *byte // keys and the rest of the endpoint: see compact.go
 	size int   // of data, in bytes
 }
 
-// A SubscriptionOption changes how a subscription is read.
-type SubscriptionOption func(*subscriptionOptions)
-
-type subscriptionOptions struct {
-	serverKey string
-	expires   int64
-}
+// A SubscriptionOption says more than the browser's JSON does.
+type SubscriptionOption struct{ serverKey string }
 
 // WithServerKey records the VAPID public key (base64) that the browser subscribed with. A push
 // service refuses messages signed by any other (RFC 8292 section 4.2), so with several keys in a
 // [KeyRing] it saves trying them.
-func WithServerKey(publicKey string) SubscriptionOption {
-	return func(o *subscriptionOptions) { o.serverKey = publicKey }
-}
+func WithServerKey(publicKey string) SubscriptionOption { return SubscriptionOption{publicKey} }
 
 // subscriptionJSON is PushSubscriptionJSON of the Push API, with two members that browsers do not
 // write.
 type subscriptionJSON struct {
-	Endpoint       string          `json:"endpoint"`
-	ExpirationTime json.RawMessage `json:"expirationTime"`
-	Keys           struct {
+	Endpoint string `json:"endpoint"`
+	Keys     struct {
 		P256dh string `json:"p256dh"`
 		Auth   string `json:"auth"`
 	} `json:"keys"`
@@ -87,8 +76,9 @@ func readSubscriptionJSON(data []byte) (j subscriptionJSON, err error) {
 }
 
 // ParseSubscription reads what PushSubscription.toJSON() of the Push API returns: endpoint,
-// keys.p256dh and keys.auth in any of the four base64 alphabets, and optionally expirationTime. A
-// member applicationServerKey is read as [WithServerKey]. As databases hold it, the JSON may be
+// keys.p256dh and keys.auth in any of the four base64 alphabets. A member
+// applicationServerKey is read as [WithServerKey]; expirationTime is not read: services say when a
+// subscription has ended. As databases hold it, the JSON may be
 // encoded twice, begin with a byte order mark, or be the member subscription of an object.
 //
 // It refuses endpoints that are not https or that hold a user name, a fragment or a character
@@ -104,11 +94,6 @@ func ParseSubscription(data []byte, options ...SubscriptionOption) (Subscription
 	}
 	if j.ServerKey != "" {
 		options = append([]SubscriptionOption{WithServerKey(j.ServerKey)}, options...)
-	}
-	const latest = 8.64e15 // of an ECMAScript time
-	at, err := strconv.ParseFloat(strings.Trim(string(j.ExpirationTime), `"`), 64)
-	if err == nil && math.Abs(at) <= latest {
-		options = append(options, func(o *subscriptionOptions) { o.expires = int64(at) })
 	}
 	return NewSubscription(j.Endpoint, j.Keys.P256dh, j.Keys.Auth, options...)
 }
@@ -127,18 +112,18 @@ func jsonError(err error) error {
 // NewSubscription makes a subscription from its parts, for programs that store them in columns. The
 // checks are those of [ParseSubscription].
 func NewSubscription(endpoint, p256dh, auth string, options ...SubscriptionOption) (Subscription, error) {
-	var o subscriptionOptions
+	serverKey := ""
 	for _, option := range options {
-		option(&o)
+		serverKey = option.serverKey
 	}
-	s, err := newSubscription(endpoint, p256dh, auth, o)
+	s, err := newSubscription(endpoint, p256dh, auth, serverKey)
 	if err != nil {
 		return Subscription{}, fmt.Errorf("webpush: subscription: %w", err)
 	}
 	return s, nil
 }
 
-func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subscription, error) {
+func newSubscription(endpoint, p256dh, auth, serverKey string) (Subscription, error) {
 	var s Subscription
 	origin, pathAt, err := parseEndpoint(endpoint)
 	if err != nil {
@@ -158,9 +143,8 @@ func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subs
 	if err != nil {
 		return s, err
 	}
-	serverKey := ""
-	if o.serverKey != "" {
-		key, err := decodeKey("applicationServerKey", o.serverKey, publicKeyBytes)
+	if serverKey != "" {
+		key, err := decodeKey("applicationServerKey", serverKey, publicKeyBytes)
 		if err != nil {
 			return s, err
 		}
@@ -172,7 +156,11 @@ func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subs
 	base, token := newBase(endpoint, pathAt, origin, serverKey)
 	data := make([]byte, 0, flagsAt+16+len(token))
 	data = append(append(data, public[1:]...), secret...)
-	text := string(appendRest(data, o.expires, token))
+	flags := byte(0)
+	if strings.Trim(token, alphabet+":") == "" {
+		flags |= isPlain
+	}
+	text := string(append(append(data, flags), token...))
 	return Subscription{base, unsafe.StringData(text), len(text)}, nil
 }
 
@@ -239,14 +227,6 @@ func (s Subscription) ServerKey() string {
 	return s.base.Value().serverKey
 }
 
-// Expires is the browser's expirationTime, if it gave one.
-func (s Subscription) Expires() (time.Time, bool) {
-	if s.IsZero() || s.raw()[flagsAt]&hasExpiry == 0 {
-		return time.Time{}, false
-	}
-	return time.UnixMilli(int64(binary.BigEndian.Uint64([]byte(s.raw()[flagsAt+1:][:8])))), true
-}
-
 // Fingerprint is 16 hexadecimal digits of a SHA-256 of keys and endpoint. It tells subscriptions
 // apart in logs and journals, and changes when the browser subscribes again.
 func (s Subscription) Fingerprint() string {
@@ -270,9 +250,6 @@ func (s Subscription) JSON() json.RawMessage {
 		return json.RawMessage("null")
 	}
 	j := subscriptionJSON{Endpoint: s.Endpoint(), ServerKey: s.ServerKey()}
-	if at, ok := s.Expires(); ok {
-		j.ExpirationTime = strconv.AppendInt(nil, at.UnixMilli(), 10)
-	}
 	j.Keys.P256dh = encodeBase64(s.appendPublic(nil))
 	j.Keys.Auth = encodeBase64([]byte(s.auth()))
 	text, err := json.Marshal(j)
