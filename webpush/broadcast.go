@@ -83,7 +83,7 @@ type broadcast struct {
 	ended   bool // there are no more subscriptions
 	drained bool // ctx has ended, and the results of what waited were yielded
 	pending int  // results to come
-	stalled int  // of which this many waited for silent or paused services at the last tick
+	stalled int  // messages that waited for silent or paused services at the last tick
 }
 
 func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {

@@ -240,7 +240,7 @@ func TestFaults(t *testing.T) {
 				service := newService(t, options...)
 				cfg := webpush.Config{Retry: c.retry, Timeout: 5 * time.Second}
 				if c.name == "stall" || c.name == "dribbling 403" {
-					cfg.Timeout = 3 * time.Second // all of which it takes
+					cfg.Timeout = 3 * time.Second // it takes all of it
 				}
 				client := newClient(t, service, cfg)
 				browser := service.Subscribe("")

@@ -52,7 +52,7 @@ func Example() {
 	// Dinner is ready
 }
 
-// ExampleClient_Broadcast sends to several browsers, one of which is gone.
+// ExampleClient_Broadcast sends to several browsers. One is gone.
 func ExampleClient_Broadcast() {
 	keys, err := webpush.GenerateVAPIDKeys()
 	if err != nil {

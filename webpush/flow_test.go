@@ -188,7 +188,7 @@ func TestCircuitBreaker(t *testing.T) {
 }
 
 // TestBacklogIsBounded streams subscriptions of a service that never answers: no more
-// of them are kept than the backlog, and those of another get through.
+// of them are kept than the backlog, and another service's get through.
 func TestBacklogIsBounded(t *testing.T) {
 	t.Parallel()
 	service := newService(t)
@@ -303,20 +303,10 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 // one is not answered, the next are not touched, and the error says "deadline".
 func TestTimeoutOfOne(t *testing.T) {
 	t.Parallel()
-	service := pushtest.NewServer()
-	defer service.Close()
-	var subs []webpush.Subscription
-	for i := range 10 {
-		browser := service.Subscribe("")
-		if i%5 == 2 {
-			browser.Inject(pushtest.Stall())
-		}
-		sub, err := webpush.ParseSubscription(browser.JSON())
-		if err != nil {
-			t.Fatal(err)
-		}
-		subs = append(subs, sub)
-	}
+	service := newService(t)
+	browsers, subs := audience(t, service, 10)
+	browsers[2].Inject(pushtest.Stall())
+	browsers[7].Inject(pushtest.Stall())
 	client := newClient(t, service, webpush.Config{Limits: webpush.Limits{Concurrency: 1}, Timeout: 2 * time.Second, Retry: webpush.Retry{Attempts: 1}})
 	accepted := 0
 	for sub, result := range client.Broadcast(t.Context(), slices.Values(subs), []byte("hello"), webpush.Options{}) {
@@ -337,16 +327,7 @@ func TestTimeoutOfOne(t *testing.T) {
 // context with a timeout: a deadline, and an end with each request.
 func TestContextOfAnyTransport(t *testing.T) {
 	t.Parallel()
-	service := pushtest.NewServer()
-	defer service.Close()
-	var subs []webpush.Subscription
-	for range 3 {
-		sub, err := webpush.ParseSubscription(service.Subscribe("").JSON())
-		if err != nil {
-			t.Fatal(err)
-		}
-		subs = append(subs, sub)
-	}
+	subs := strangers(t, 3)
 	var before context.Context
 	client := newClient(t, nil, webpush.Config{Timeout: time.Hour, Limits: webpush.Limits{Concurrency: 1}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > time.Hour || time.Until(deadline) < 50*time.Minute {

@@ -58,7 +58,7 @@ func TestRFC8291Example(t *testing.T) {
 		t.Errorf("body\n got %s\nwant %s", encodeBase64(got), want)
 	}
 	if encodeBase64(key) != "oIhVW04MRdy2XN9CiKLxTg" || encodeBase64(nonce) != "4h_95klXJ5E_qnoN" {
-		t.Errorf("key %s, nonce %s are not those of RFC 8291 appendix A", encodeBase64(key), encodeBase64(nonce))
+		t.Errorf("key %s, nonce %s are not as in RFC 8291 appendix A", encodeBase64(key), encodeBase64(nonce))
 	}
 }
 

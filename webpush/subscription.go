@@ -109,8 +109,8 @@ func jsonError(err error) error {
 	return errors.New("not JSON")
 }
 
-// NewSubscription makes a subscription from its parts, for programs that store them in columns. The
-// checks are those of [ParseSubscription].
+// NewSubscription makes a subscription from its parts, for programs that store them in columns. It
+// checks what [ParseSubscription] checks.
 func NewSubscription(endpoint, p256dh, auth string, options ...SubscriptionOption) (Subscription, error) {
 	serverKey := ""
 	for _, option := range options {

@@ -19,7 +19,7 @@ import (
 	"postage/webpush/pushtest"
 )
 
-// A loner is a push service of which the tests say what it answers to number n, in a bubble of
+// A loner is a push service. The tests say what it answers to number n, in a bubble of
 // synctest.
 type loner struct {
 	mu       sync.Mutex

@@ -54,7 +54,7 @@ func (b *Browser) Messages() []Message {
 }
 
 // Inject gives the next requests to this browser these faults, one each, in this
-// order. They come before those of [Server.Inject].
+// order. They come before what [Server.Inject] gave.
 func (b *Browser) Inject(faults ...Fault) {
 	b.server.mu.Lock()
 	defer b.server.mu.Unlock()

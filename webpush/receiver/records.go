@@ -42,7 +42,7 @@ func readHeader(body []byte) (header, []byte, error) {
 	return h, rest, nil
 }
 
-// openRecord decrypts the one record after the header. Its nonce is that of the first (RFC 8188
+// openRecord decrypts the one record after the header. It has the first record's nonce (RFC 8188
 // section 2.3).
 func openRecord(h header, record, ikm []byte) ([]byte, error) {
 	key, errKey := hkdf.Key(sha256.New, ikm, h.salt, "Content-Encoding: aes128gcm\x00", 16)

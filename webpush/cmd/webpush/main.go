@@ -51,7 +51,7 @@ const usage = `Webpush makes VAPID keys and sends Web Push notifications, to you
 webpush COMMAND -h shows the flags.
 `
 
-// errSome ends a broadcast of which some messages were not taken; the output says how many.
+// errSome ends a broadcast that could not send every message; the output says how many.
 var errSome = errors.New("some messages were not taken")
 
 // hinted is an error with advice.

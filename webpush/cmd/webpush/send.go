@@ -132,7 +132,7 @@ func (p program) send(ctx context.Context, args []string) error {
 	var flags sending
 	flags.add(f)
 	file := f.String("subscription", "-", "`file` of the subscription, - for standard input")
-	title := f.String("title", "", "`title` of a declarative notification, of which MESSAGE is the body")
+	title := f.String("title", "", "`title` of a declarative notification; MESSAGE is its body")
 	url := f.String("navigate", "", "`URL` that a click on it opens")
 	timeout := f.Duration("timeout", time.Minute, "how long to try")
 	others, err := parse(f, args, 1)
