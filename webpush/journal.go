@@ -88,16 +88,16 @@ func (j *Journal) read(broadcast string) error {
 		line, err := r.ReadBytes('\n')
 		if err == io.EOF { // what is left is half a line, or nothing
 			if n == 1 && !bytes.HasPrefix(head, line) {
-				return errors.New("not the journal of this broadcast")
+				return fmt.Errorf("not the journal of this broadcast, which is %s", head)
 			}
 			break
 		} else if err != nil {
 			return err
 		}
-		if n == 1 {
-			err = checkHead(line, broadcast)
-		} else {
+		if n > 1 {
 			err = j.take(line)
+		} else if !bytes.Equal(bytes.TrimSpace(line), head) {
+			err = fmt.Errorf("not the journal of this broadcast, which is %s", head)
 		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
@@ -108,17 +108,6 @@ func (j *Journal) read(broadcast string) error {
 		return err
 	}
 	return j.write(journalHead{journalKind, broadcast})
-}
-
-func checkHead(line []byte, broadcast string) error {
-	var head journalHead
-	switch err := json.Unmarshal(line, &head); {
-	case err != nil || head.Journal != journalKind:
-		return errors.New("not a journal")
-	case head.Broadcast != broadcast:
-		return fmt.Errorf("of another broadcast: %q, not %q", head.Broadcast, broadcast)
-	}
-	return nil
 }
 
 func (j *Journal) take(line []byte) error {

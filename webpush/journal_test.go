@@ -249,7 +249,7 @@ func TestJournal(t *testing.T) {
 			t.Fatalf("cut at %d: the half line is left", cut)
 		}
 	}
-	if _, err := webpush.OpenJournal(name, "another"); err == nil || !strings.Contains(err.Error(), "another broadcast") {
+	if _, err := webpush.OpenJournal(name, "another"); err == nil || !strings.Contains(err.Error(), "not the journal of this broadcast") {
 		t.Errorf("%v", err)
 	}
 	if err := os.WriteFile(name, []byte("{}\n"), 0o600); err != nil {

@@ -128,10 +128,6 @@ func TestVAPIDKeysRefuse(t *testing.T) {
 		}
 	}
 	spki := spkiOf(t, other)
-	pkcs8, err := keys.PrivatePEM()
-	if err != nil {
-		t.Fatal(err)
-	}
 	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -142,8 +138,8 @@ func TestVAPIDKeysRefuse(t *testing.T) {
 	}
 	for name, data := range map[string][]byte{
 		"empty": nil, "text": []byte("hello"), "public only": spki,
-		"two private": append(pkcs8, pkcs8...), "P-384": pemOf(t, p384), "RSA": pemOf(t, rsaKey),
-		"trailing text": append(pkcs8, "garbage"...), "certificate": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte{1}}),
+		"P-384": pemOf(t, p384), "RSA": pemOf(t, rsaKey),
+		"certificate":    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte{1}}),
 		"broken PKCS #8": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte{1}}),
 		"broken SEC 1":   pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: []byte{1}}),
 	} {

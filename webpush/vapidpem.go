@@ -11,11 +11,10 @@ import (
 	"slices"
 )
 
-// ParseVAPIDFile reads a key pair as tools keep it in files: PEM with one private key as PKCS #8
-// ("PRIVATE KEY") or SEC 1 ("EC PRIVATE KEY", as openssl ecparam writes it), perhaps beside a
-// "PUBLIC KEY", which is not read; PKCS #8 or SEC 1 as DER, or that in base64; a JWK (RFC 7517);
-// what `web-push generate-vapid-keys --json` writes; or the private key as base64 of its 32 bytes.
-// Errors do not quote the data.
+// ParseVAPIDFile reads a key pair as tools keep it in files: the first "PRIVATE KEY" (PKCS #8) or
+// "EC PRIVATE KEY" (SEC 1) of PEM; either as DER, or that in base64; a JWK (RFC 7517); what
+// `web-push generate-vapid-keys --json` writes; or the private key as base64 of its 32 bytes. Errors
+// do not quote the data.
 func ParseVAPIDFile(data []byte) (*VAPIDKeys, error) {
 	var keys *VAPIDKeys
 	var err error
@@ -76,35 +75,14 @@ func parseVAPIDDER(der []byte) (*VAPIDKeys, error) {
 	return newVAPIDKeys(private)
 }
 
+// parseVAPIDPEM takes the first private key.
 func parseVAPIDPEM(data []byte) (*VAPIDKeys, error) {
-	var keys *VAPIDKeys
-	for {
-		block, rest := pem.Decode(data)
-		if block == nil {
-			break
-		}
-		data = rest
-		switch block.Type {
-		case "EC PARAMETERS", "PUBLIC KEY": // beside the private key, which holds both
-		case "PRIVATE KEY", "EC PRIVATE KEY":
-			if keys != nil {
-				return nil, errors.New("more than one private key")
-			}
-			var err error
-			if keys, err = parseVAPIDDER(block.Bytes); err != nil {
-				return nil, fmt.Errorf("%s: %w", block.Type, err)
-			}
-		default:
-			return nil, errors.New("a block that is neither PRIVATE KEY, EC PRIVATE KEY nor PUBLIC KEY")
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "PRIVATE KEY" || block.Type == "EC PRIVATE KEY" {
+			return parseVAPIDDER(block.Bytes)
 		}
 	}
-	switch {
-	case len(bytes.TrimSpace(data)) != 0:
-		return nil, errors.New("text that is not PEM")
-	case keys == nil:
-		return nil, errors.New("no private key")
-	}
-	return keys, nil
+	return nil, errors.New("no private key")
 }
 
 // PrivatePEM is the private key as PKCS #8 in PEM ("PRIVATE KEY"), which holds

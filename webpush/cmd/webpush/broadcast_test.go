@@ -79,7 +79,7 @@ func TestBroadcast(t *testing.T) {
 		args []string
 		want string
 	}{
-		"another message":   {append(broadcast[:6:6], "--message", keys, "--resume"), "another broadcast"},
+		"another message":   {append(broadcast[:6:6], "--message", keys, "--resume"), "not the journal of this broadcast"},
 		"no message at all": {broadcast[:6:6], "-message is missing"},
 		"no message":        {append(broadcast[:6:6], "--message", message+".none"), "no such file"},
 		"no file":           {append([]string{"broadcast"}, broadcast[2:]...), "no file of subscriptions"},
