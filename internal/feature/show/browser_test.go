@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"postage/internal/test/reporttest"
@@ -88,36 +87,6 @@ func TestPageDeepLink(t *testing.T) {
 	}
 	if !reporttest.Value(t, ctx, chromedp.Evaluate[bool](`(r => r.top >= 0 && r.top < innerHeight / 2)(document.querySelector(":target").getBoundingClientRect())`)) {
 		t.Error("the case is not in view")
-	}
-}
-
-// Pointing at a row of a plot or a table tells its exact figures, settings and module.
-func TestPageHints(t *testing.T) {
-	ctx := reporttest.Browser(t)
-	reporttest.Do(t, ctx, chromedp.Navigate(opened(t, pageSample())))
-	for _, target := range []string{"section.case g.r.faster .hit", "section.case tr.slower th"} {
-		at := reporttest.Value(t, ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(`(e => {
-			e.scrollIntoView({block: "center"});
-			// Scrolling hides the hint, and is told of with the next frame.
-			return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
-				const r = e.getBoundingClientRect();
-				done([r.left + r.width / 2, r.top + r.height / 2]);
-			})));
-		})(document.querySelector(%q))`, target), chromedp.EvalAwaitPromise))
-		reporttest.Do(t, ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]))
-		hint := reporttest.Text(t, ctx, `(e => e && !e.hidden ? e.textContent : "none")(document.querySelector(".tip"))`)
-		for _, want := range []string{"codec=", "ns/op: ", "ratio (95% interval): ", "verdict: "} {
-			if !strings.Contains(hint, want) {
-				t.Errorf("%s: no %q in %q", target, want, hint)
-			}
-		}
-		if strings.Contains(target, "faster") && !strings.Contains(hint, `values that say "<b>`) {
-			t.Errorf("%s: no module in %q", target, hint)
-		}
-	}
-	reporttest.Do(t, ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 1, 1))
-	if !reporttest.Value(t, ctx, chromedp.Evaluate[bool](`document.querySelector(".tip").hidden`)) {
-		t.Error("the hint stays")
 	}
 }
 

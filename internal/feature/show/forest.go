@@ -14,10 +14,9 @@ import (
 
 // The places of a forest plot, in the units of its SVG.
 const (
-	labelWidth = 240
-	plotFrom   = 256
-	plotTo     = 690
-	rowHeight  = 30
+	plotFrom  = 256
+	plotTo    = 690
+	rowHeight = 30
 	// baseline is how far below a row's top its text stands.
 	baseline = 17
 	// labelLength is how many characters of a name have room.
@@ -36,13 +35,13 @@ type forest struct {
 }
 
 type forestRow struct {
-	Label, Class, Text, Hint string
+	Name, Label, Class, Text string
 	Top, At, Low, High       float64
 	Interval                 bool
 	Strip                    string // path with a dot for each block
 }
 
-func newForest(c *verdict.CaseResult, results []*verdict.Result, common map[string]string) *forest {
+func newForest(c *verdict.CaseResult, results []*verdict.Result) *forest {
 	if c.Baseline == nil || c.Baseline.NSOp == nil {
 		return nil
 	}
@@ -70,7 +69,7 @@ func newForest(c *verdict.CaseResult, results []*verdict.Result, common map[stri
 		Bottom: float64(len(results) * rowHeight), Ticks: x.Ticks(report.TickText),
 		Describe: "Multiples of the baseline's; the table below has the figures."}
 	for i, r := range results {
-		row := forestRow{Label: report.Clipped(r.Row.Contender, labelLength), Class: verdictClass(r), Hint: hint(r, common), Top: float64(i*rowHeight) + baseline, At: f.One, Text: "baseline"}
+		row := forestRow{Label: report.Clipped(r.Row.Contender, labelLength), Class: verdictClass(r), Name: r.Row.Contender, Top: float64(i*rowHeight) + baseline, At: f.One, Text: "baseline"}
 		if r.Ratio != nil {
 			row.At, row.Text = x.At(r.Ratio.Value), report.RatioText(r.Ratio.Interval)
 			if r.Ratio.Bounded() {

@@ -4,9 +4,6 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"postage/internal/cost"
 	"postage/internal/kit/report"
@@ -80,7 +77,6 @@ type noteView struct{ What, Text string }
 type caseView struct {
 	ID, Name, Note string
 	Missing        string
-	Settings       string // that all rows share
 	Forest         *forest
 	Columns        []string
 	Rows           []rowView
@@ -165,17 +161,8 @@ func newCase(one *caseOfRun) caseView {
 	if len(with) == 0 {
 		return view
 	}
-	common := commonSettings(with)
-	var settings []string
-	named := record.KeysOf(c.Name)
-	for _, key := range slices.Sorted(maps.Keys(common)) {
-		if common[key] != named.Get(key) && common[key] != "" {
-			settings = append(settings, key+": "+common[key])
-		}
-	}
-	view.Settings = strings.Join(settings, ", ")
-	view.Forest = newForest(c, with, common)
-	columns := columnsOf(c, true)
+	view.Forest = newForest(c, with)
+	columns := append(columnsOf(c, true), report.Texts("module", func(r *verdict.Result) string { return r.Row.Module }))
 	cells := report.Cells(columns, with)
 	view.Columns = cells[0]
 	for i, r := range with {
@@ -191,49 +178,4 @@ func verdictClass(r *verdict.Result) string {
 		return string(r.Row.Role)
 	}
 	return string(r.Verdict)
-}
-
-// moduleKey is the key of a row's module among its settings.
-const moduleKey = "module"
-
-// commonSettings are the settings, and the module, that all rows of a case share except its floors.
-// The page shows them once.
-func commonSettings(results []*verdict.Result) map[string]string {
-	var common map[string]string
-	for _, r := range results {
-		switch {
-		case r.Row.Role == record.RoleFloor:
-		case common == nil:
-			common = map[string]string{moduleKey: r.Row.Module}
-			maps.Copy(common, r.Row.Settings)
-		default:
-			maps.DeleteFunc(common, func(key, value string) bool {
-				if key == moduleKey {
-					return r.Row.Module != value
-				}
-				return r.Row.Settings[key] != value
-			})
-		}
-	}
-	return common
-}
-
-// hint is what a row shows under the pointer: the module and settings that neither its name nor its
-// case has. The page's script adds the figures of its table.
-func hint(r *verdict.Result, common map[string]string) string {
-	var lines []string
-	if name := r.Row.Contender; report.Clipped(name, labelLength) != name {
-		lines = append(lines, name)
-	}
-	if r.Row.Module != "" && r.Row.Module != common[moduleKey] {
-		lines = append(lines, r.Row.Module)
-	}
-	named := record.KeysOf(r.Row.Name)
-	for _, key := range slices.Sorted(maps.Keys(r.Row.Settings)) {
-		value := r.Row.Settings[key]
-		if named.Get(key) != value && (common[key] != value || r.Row.Role == record.RoleFloor) {
-			lines = append(lines, key+": "+value)
-		}
-	}
-	return strings.Join(lines, "\n")
 }

@@ -2,7 +2,6 @@ package show
 
 import (
 	"bytes"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -14,7 +13,6 @@ import (
 	"postage/internal/kit/report"
 	"postage/internal/test/recordtest"
 	"postage/internal/test/reporttest"
-	"postage/internal/verdict"
 	"postage/record"
 )
 
@@ -190,33 +188,6 @@ func TestHTMLSize(t *testing.T) {
 		if len(page) > 1_500_000 {
 			t.Errorf("%d bytes", len(page))
 		}
-	}
-}
-
-// What all contenders of a case have alike is said below its name, what a row has for itself
-// in its hint; neither repeats what names say.
-func TestHints(t *testing.T) {
-	row := func(role record.Role, contender, module string, settings map[string]string) *verdict.Result {
-		return &verdict.Result{Row: &record.Row{Name: "Encode/msg=order/" + contender, Contender: contender, Role: role, Module: module, Settings: settings}}
-	}
-	a := row("baseline", "codec=a", "example.org/m v1", map[string]string{"codec": "a", "buffer": "kept", "schema": "yes", "msg": "order"})
-	b := row("contender", "codec=b", "example.org/m v1", map[string]string{"codec": "b", "buffer": "kept", "schema": "no", "msg": "order"})
-	floor := row("floor", "floor=memcpy", "", map[string]string{"floor": "memcpy", "buffer": "kept"})
-	common := commonSettings([]*verdict.Result{a, b, floor})
-	if want := map[string]string{"buffer": "kept", "msg": "order", "module": "example.org/m v1"}; !maps.Equal(common, want) {
-		t.Errorf("common: %v, want %v", common, want)
-	}
-	for _, r := range []struct {
-		row  *verdict.Result
-		want string
-	}{{a, "schema: yes"}, {b, "schema: no"}, {floor, "buffer: kept"}} {
-		if got := hint(r.row, common); got != r.want {
-			t.Errorf("%s: %q, want %q", r.row.Row.Contender, got, r.want)
-		}
-	}
-	long := row("contender", "codec=c/with=a-name-that-has-no-room-in-its-place", "example.org/m v2", nil)
-	if got, want := hint(long, common), long.Row.Contender+"\nexample.org/m v2"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 
