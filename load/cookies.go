@@ -57,7 +57,7 @@ func newClientConn(t *Target) *clientConn {
 	} else {
 		protocols.SetHTTP1(true)
 	}
-	return &clientConn{target: t, tr: &http.Transport{DialContext: t.dialPlain, TLSClientConfig: t.tls(alpn), Protocols: protocols, DisableCompression: true}}
+	return &clientConn{target: t, tr: &http.Transport{DialContext: t.dialMetered, TLSClientConfig: t.tls(alpn), Protocols: protocols, DisableCompression: true}}
 }
 
 func (c *clientConn) connect(ctx context.Context) error {
@@ -78,7 +78,7 @@ func (c *clientConn) get(ctx context.Context) (*http.ClientConn, error) {
 	defer cancel()
 	addr := c.target.addr()
 	if c.target.network() == "unix" {
-		addr = "localhost:0" // dialPlain does not use it
+		addr = "localhost:0" // dialMetered does not use it
 	}
 	var err error
 	c.conn, err = c.tr.NewClientConn(ctx, c.target.Request.URL.Scheme, addr)

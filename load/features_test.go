@@ -153,3 +153,46 @@ func TestMostRequests(t *testing.T) {
 		t.Errorf("%v: %d answered, %d sent", err, r.Done, n.Load())
 	}
 }
+
+// What went over the connections is counted alike by each client.
+func TestTraffic(t *testing.T) {
+	t.Parallel()
+	var accepted atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(make([]byte, 1000))
+	}))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			accepted.Add(1)
+		}
+	}
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	for _, target := range []Target{{Proto: "http1"}, {Proto: "http2"}, {Proto: "http1", Cookies: true}, {Proto: "http2", Cookies: true}} {
+		accepted.Store(0)
+		target.Conns, target.Streams, target.Request.URL = 3, 2, parsed(t, server.URL)
+		target.TLS = server.Client().Transport.(*http.Transport).TLSClientConfig
+		pool, err := Open(t.Context(), &target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for run := range 2 {
+			r, err := Run(t.Context(), Plan{Pacer: Constant{100, 200 * time.Millisecond}, Lines: pool.Lines, Traffic: pool.Traffic})
+			if err != nil || r.Failed() > 0 {
+				t.Fatalf("%v, %v", err, r.Errors)
+			}
+			n, made := r.Traffic, int64(3)
+			if run > 0 { // over the connections of the first
+				made = 0
+			}
+			if n.Connections != made || (n.Connecting > 0) != (made > 0) || n.Received < 20_000 || n.Received > 40_000 || n.Sent < 100 || n.Sent > 10_000 {
+				t.Errorf("%s, cookies %v, run %d: %+v", target.Proto, target.Cookies, run, n)
+			}
+		}
+		if n := accepted.Load(); n != 3 {
+			t.Errorf("%s, cookies %v: the server saw %d connections", target.Proto, target.Cookies, n)
+		}
+		_ = pool.Close()
+	}
+}

@@ -141,7 +141,7 @@ func (t *Target) grpcClient() (*grpc.ClientConn, error) {
 	}
 	return grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithAuthority(t.Request.host()),
 		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialPlain(ctx, "", "") }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialMetered(ctx, "", "") }))
 }
 
 // unnamed credentials do not say which server they expect: grpc-go would have requests name that.

@@ -39,6 +39,11 @@ type Summary struct {
 	MessagesReceived *int64              `json:"messages_received"`
 	MessageLatencyNS map[string]*float64 `json:"message_latency_ns"`
 
+	Connections   *int64   `json:"connections"`
+	ConnectNS     *float64 `json:"connect_mean_ns"`
+	BytesSent     *int64   `json:"bytes_sent"`
+	BytesReceived *int64   `json:"bytes_received"`
+
 	Server  *ServerUse      `json:"server"`
 	Targets []TargetSummary `json:"targets"`
 }
@@ -78,6 +83,10 @@ func (r *Result) Summary() *Summary {
 	}
 	if r.Messages.Sent+r.Messages.Received > 0 {
 		out.MessagesSent, out.MessagesReceived = &r.Messages.Sent, &r.Messages.Received
+	}
+	if n := &r.Traffic; n.Connections+n.Sent > 0 {
+		out.Connections, out.BytesSent, out.BytesReceived = &n.Connections, &n.Sent, &n.Received
+		out.ConnectNS = new(float64(n.each()))
 	}
 	known := func(q float64) bool { return out.Valid && r.OnTime(q) }
 	out.LatencyNS = r.Latency.quantiles(1, known)

@@ -113,6 +113,8 @@ type Plan struct {
 	Lines []Line
 	// Targets are the names of the requests' targets, as Pool has them.
 	Targets []string
+	// Traffic, if set, is Pool.Traffic.
+	Traffic func() Traffic
 }
 
 // patience is Plan.Patience where that is 0.
@@ -150,6 +152,7 @@ type Use struct {
 	BusyCPU, BusyFor time.Duration
 	// Processors is the number of processors that the generator could use.
 	Processors int
+	Traffic    Traffic
 }
 
 // sumUp completes a result whose counts are complete.
@@ -189,6 +192,10 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	defer stop(nil)
 	r.requests = requests
 	r.pacing.arrive = r.plan.arrivals()
+	if p.Traffic == nil {
+		r.plan.Traffic = func() Traffic { return Traffic{} }
+	}
+	r.before = r.plan.Traffic()
 	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
 	for i := range r.tallies {
 		r.tallies[i] = &tally{Counts: newCounts(p.Targets)}
@@ -338,6 +345,7 @@ type run struct {
 	turn       chan struct{} // has an element while a line waits for the next request
 	tallies    []*tally      // each shared by several lines
 
+	before Traffic // over the connections of earlier runs
 	pacing pacing
 	pulse  pulse
 	cpu    usage
@@ -382,6 +390,8 @@ func (r *run) soFar() *Result {
 		t.mu.Unlock()
 	}
 	result.sumUp()
+	result.Traffic = r.plan.Traffic()
+	result.Traffic.add(r.before, -1)
 	if cpu, known := proc.CPU(); known {
 		result.CPU = cpu - r.cpu.before
 	}

@@ -28,6 +28,7 @@ type loop struct {
 	unwritten []*http2Conn // those with something to write
 	buffers   buffers
 	clock     loopClock
+	meter     *meter
 }
 
 // limit is how long a request may take, 0 for ever, and when to look for those that take longer.
@@ -100,7 +101,7 @@ type dialed struct {
 func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error), add func(l *loop) lane) (err error) {
 	loops, all := min(cmp.Or(t.Loops, runtime.GOMAXPROCS(0)), t.Conns), new(atomic.Int64)
 	for i := range loops {
-		l := &loop{limit: limit{timeout: t.Timeout}, buffers: buffers{in: make([]byte, 64<<10)}}
+		l := &loop{meter: t.meter, limit: limit{timeout: t.Timeout}, buffers: buffers{in: make([]byte, 64<<10)}}
 		if l.poller, err = newPoller(); err != nil {
 			return err
 		}

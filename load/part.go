@@ -43,6 +43,7 @@ func Merge(p *Plan, parts []Part, lasted time.Duration) *Result {
 		r.BusyFor = max(r.BusyFor, part.BusyFor)
 		r.BusyCPU += part.BusyCPU
 		r.CPU += part.CPU
+		r.Traffic.add(part.Traffic, 1)
 		r.Processors += part.Processors
 		if part.Invalid != "" && r.fault == "" {
 			r.fault = fmt.Sprintf("worker %d (%s): %s", part.Worker, part.Name, part.Invalid)

@@ -47,6 +47,9 @@ func (r *Result) WriteTable(w io.Writer) error {
 	} else {
 		p("client    CPU time n/a")
 	}
+	if n := r.Traffic; n.Connections+n.Sent > 0 {
+		p("network   %.4g kB/s in, %.4g kB/s out, %d connections made in %v each", r.perSecond(n.Received)/1e3, r.perSecond(n.Sent)/1e3, n.Connections, n.each())
+	}
 	r.writeLatencies(p)
 	for _, t := range r.Targets {
 		p("target    %s: %d, %.1f/s, %d failed%s", t.Name, t.Done, t.Rate(r), t.Failed, t.percentiles(r))
@@ -98,7 +101,16 @@ func (r *Result) writeLatencies(p func(format string, a ...any)) {
 
 // Rate is the target's answers a second.
 func (t *TargetResult) Rate(r *Result) float64 {
-	return float64(t.Done) / max(r.Elapsed, time.Millisecond).Seconds()
+	return r.perSecond(t.Done)
+}
+
+func (r *Result) perSecond(n int64) float64 {
+	return float64(n) / max(r.Elapsed, time.Millisecond).Seconds()
+}
+
+// each is how long a connection took to make, in the mean.
+func (t Traffic) each() time.Duration {
+	return rounded(t.Connecting.Nanoseconds() / max(1, t.Connections))
 }
 
 func (t *TargetResult) percentiles(r *Result) string {

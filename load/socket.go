@@ -79,7 +79,7 @@ func (s *socket) open(conn net.Conn) error {
 	s.secure, s.waits, s.came, s.left, s.queue, s.rest = nil, false, nil, nil, nil, nil
 	if secure, ok := conn.(*tls.Conn); ok {
 		under := secure.NetConn().(*records)
-		conn, under.Conn, under.socket = under.Conn, nil, s
+		conn, under.Conn, under.socket = under.Conn.(metered).Conn, nil, s
 		s.secure = secure
 	}
 	var err error
@@ -138,6 +138,7 @@ func (s *socket) pump() error {
 			n, err = s.wire.write(s.rest)
 		}
 		s.written += n
+		s.loop.meter.send(n)
 		if s.rest = s.rest[n:]; err != nil {
 			return writeError{err}
 		}
@@ -174,6 +175,7 @@ func (s *socket) receive() (now time.Time, err error) {
 		have = copy(in, s.left)
 	}
 	n, err := s.wire.read(in[have:])
+	s.loop.meter.receive(n)
 	now = time.Now()
 	switch {
 	case err == io.EOF && s.secure != nil:

@@ -53,7 +53,7 @@ type Target struct {
 	ProtoFile  string
 	ProtoPaths []string
 
-	dialed *atomic.Uint64                                                         // how many connections were made, each to the next of the host's addresses
+	meter  *meter
 	lookup func(ctx context.Context, host string) (addresses []string, err error) // for tests
 	plain  bool                                                                   // without loops, as on other systems than Linux
 }
@@ -64,6 +64,7 @@ type Pool struct {
 	// Targets are the names of the requests' targets, for Plan.Targets.
 	Targets []string
 	closers []func() error
+	meter   *meter
 }
 
 // Close ends all connections.
@@ -91,7 +92,8 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	}
 	own := *t // the caller's stays as it is
 	t = &own
-	t.dialed, t.plain = new(atomic.Uint64), t.plain || !hasLoops
+	t.meter = new(meter)
+	t.plain = t.plain || !hasLoops
 	if err := t.checkRequests(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
@@ -101,7 +103,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if !t.Cookies && t.linked() {
 		return nil, errors.New("load: {{.json.…}}, {{.header.…}} and {{.cookie.…}} are values of a visitor's earlier answers: visitors come with cookies (--cookies)")
 	}
-	p := &Pool{Targets: t.group()}
+	p := &Pool{Targets: t.group(), meter: t.meter}
 	if err := open(ctx, t, p); err != nil {
 		return nil, errors.Join(fmt.Errorf("load: %w", err), p.Close())
 	}
@@ -180,7 +182,16 @@ func (t *Target) network() string {
 }
 
 // dialPlain connects to the address, whatever the arguments say that a library thinks it is.
-func (t *Target) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
+func (t *Target) dialPlain(ctx context.Context, _, _ string) (conn net.Conn, err error) {
+	if m := t.meter; m != nil {
+		began := time.Now()
+		defer func() {
+			if err == nil {
+				m.connections.Add(1)
+				m.connecting.Add(time.Since(began).Nanoseconds())
+			}
+		}()
+	}
 	var d net.Dialer
 	if t.network() != "tcp" {
 		return d.DialContext(ctx, t.network(), t.addr())
@@ -197,13 +208,12 @@ func (t *Target) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	var first uint64
-	if t.dialed != nil {
-		first = t.dialed.Add(1)
+	var first int64
+	if t.meter != nil {
+		first = t.meter.tried.Add(1)
 	}
 	for i := range all { // the next address, or where that does not answer another
-		var conn net.Conn
-		at := (first + uint64(i)) % uint64(len(all))
+		at := (first + int64(i)) % int64(len(all))
 		if conn, err = d.DialContext(ctx, "tcp", net.JoinHostPort(all[at], port)); err == nil {
 			return conn, nil
 		}
@@ -248,7 +258,7 @@ func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
 		if err != nil || !t.secure() {
 			return conn, err
 		}
-		secure := tls.Client(&records{Conn: conn}, config)
+		secure := tls.Client(&records{Conn: metered{conn, t.meter}}, config)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}

@@ -1,0 +1,72 @@
+package load
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Traffic is what went over TCP connections and UNIX sockets. Those of HTTP/3 are not counted.
+type Traffic struct {
+	Connections    int64         // that were made
+	Connecting     time.Duration // how long that took in all, with name lookups, without TLS
+	Sent, Received int64         // octets, those of TLS included
+}
+
+// A meter counts traffic. A nil one counts nothing.
+type meter struct {
+	tried, connections, connecting, sent, received atomic.Int64
+}
+
+func (m *meter) send(n int) {
+	if m != nil {
+		m.sent.Add(int64(n))
+	}
+}
+
+func (m *meter) receive(n int) {
+	if m != nil {
+		m.received.Add(int64(n))
+	}
+}
+
+// Traffic returns what has gone over the pool's connections since it was opened.
+func (p *Pool) Traffic() Traffic {
+	m := p.meter
+	return Traffic{m.connections.Load(), time.Duration(m.connecting.Load()), m.sent.Load(), m.received.Load()}
+}
+
+// add adds other traffic, times times.
+func (t *Traffic) add(other Traffic, times int64) {
+	t.Connections += times * other.Connections
+	t.Connecting += time.Duration(times) * other.Connecting
+	t.Sent += times * other.Sent
+	t.Received += times * other.Received
+}
+
+// dialMetered is dialPlain for other libraries: what they write and read is counted.
+func (t *Target) dialMetered(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := t.dialPlain(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return metered{conn, t.meter}, nil
+}
+
+type metered struct {
+	net.Conn
+	meter *meter
+}
+
+func (c metered) Read(p []byte) (n int, err error) {
+	n, err = c.Conn.Read(p)
+	c.meter.receive(n)
+	return n, err
+}
+
+func (c metered) Write(p []byte) (n int, err error) {
+	n, err = c.Conn.Write(p)
+	c.meter.send(n)
+	return n, err
+}
