@@ -95,8 +95,9 @@ type plan struct {
 	rowType    *structs // what the rows are, if they are structs
 	omitted    []string // columns whose zero values are left out
 	layout     *layout
-	head, tail string    // of the statement, before and after the source of its rows
-	returned   *returned // nil if nothing is
+	known      *knownTable // which layout is from; nil if the server was asked
+	head, tail string      // of the statement, before and after the source of its rows
+	returned   *returned   // nil if nothing is
 }
 
 // newPlan checks a call and takes its connection. The error is an *Error.
@@ -131,7 +132,10 @@ func (p *plan) describe(ctx context.Context) (err error) {
 			e.Closed, err = p.conn.PgConn().IsClosed(), e
 		}
 	}()
-	if p.layout, err = describe(ctx, p, b); err != nil {
+	if p.layout, err = p.recall(); p.layout == nil && err == nil {
+		err = p.learn(ctx, b)
+	}
+	if err != nil {
 		return err
 	}
 	p.omitted = p.rowType.omitting(p.table.Columns)
