@@ -59,7 +59,7 @@ func Delete(ctx context.Context, db DB, t Table, rows Source, o DeleteOptions) (
 	return write(ctx, db, t, rows, o)
 }
 
-func write(ctx context.Context, db DB, t Table, rows Source, o Options) (result Result, err error) {
+func write(ctx context.Context, db DB, t Table, rows Source, o options) (result Result, err error) {
 	if rows.err != nil {
 		return Result{}, newError(string(o.settings().op), t.Name.Sanitize(), rows.err)
 	}
@@ -101,7 +101,7 @@ type plan struct {
 }
 
 // newPlan checks a call and takes its connection. The error is an *Error.
-func newPlan(ctx context.Context, db DB, t Table, of *structs, o Options) (*plan, error) {
+func newPlan(ctx context.Context, db DB, t Table, of *structs, o options) (*plan, error) {
 	p := &plan{settings: o.settings(), table: t, rowType: of}
 	switch {
 	case len(t.Columns) > 0:
