@@ -62,13 +62,21 @@ func (a *auto) row(ctx context.Context, row []any) error {
 	}
 	size, referred := a.session.size(row)
 	full := a.session.full(size)
+	if a.session.known != nil && (full || !a.staging && a.session.chunk.size()+size > bufferSize) {
+		if err := a.session.refresh(ctx); err != nil {
+			return err
+		}
+		if a.begin(row); a.session.way != strategy(a) {
+			return a.session.way.row(ctx, row)
+		}
+	}
 	if full {
 		if err := a.session.settleTriggers(ctx); err != nil {
 			return err
 		}
 	}
 	switch {
-	case !a.staging && (full || a.session.chunk.rows() >= fewRows-1 || a.session.chunk.size()+size > bufferSize):
+	case !a.staging && (full || a.session.known == nil && a.session.chunk.rows() >= fewRows-1 || a.session.chunk.size()+size > bufferSize):
 		a.become(&copying{session: a.session, chosen: true}, row)
 	case full && a.stages && (a.session.keyed.unknown || a.session.keyed.inexact || !a.session.large(size)):
 		a.become(&copying{session: a.session, chosen: true}, row)
@@ -92,7 +100,12 @@ func (a *auto) end(ctx context.Context) error {
 
 // statements chooses Bind or Unnest.
 func (a *auto) statements(row []any) {
-	if a.arrays != nil && a.session.chunk.rows() >= fewRows && !a.session.large(0) {
+	few := fewRows
+	if a.session.known != nil {
+		few = 2 // the statement has been parsed
+		a.arrays = arrayTypes(a.session.m, a.session.columns)
+	}
+	if a.arrays != nil && a.session.chunk.rows() >= few && !a.session.large(0) {
 		a.become(newUnnest(a.session), row)
 	} else {
 		a.become(newBind(a.session), row)

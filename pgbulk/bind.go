@@ -13,6 +13,7 @@ import (
 type bind struct {
 	session   *call
 	write     func() // the chunk as a statement
+	statement string // its name
 	parsed    int    // rows of the statement that was parsed last, or unnested
 	sent      []int  // first rows of the statements
 	described bool   // what they return
@@ -31,6 +32,7 @@ func newBind(c *call) *bind {
 func (*bind) name() Strategy { return Bind }
 func (*bind) begin([]any)    {}
 func (b *bind) late()        { b.parsed = 0 }
+func (b *bind) again()       { b.parsed, b.sent = 0, nil }
 
 func (b *bind) affected() int64 {
 	if b.session.stream == nil {
@@ -105,6 +107,11 @@ func (b *bind) send(ctx context.Context) error {
 		return &rowError{row: b.session.chunk.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
 	}
 	if b.session.stream == nil {
+		if !b.single {
+			if err := b.session.refresh(ctx); err != nil {
+				return err
+			}
+		}
 		b.start(ctx)
 	}
 	if !b.session.stopped() {
@@ -145,6 +152,9 @@ func (b *bind) saves() bool {
 // every pooler.
 func (b *bind) start(ctx context.Context) {
 	b.session.openStream(ctx)
+	if b.session.known != nil {
+		b.session.stream.message('D', "S"+b.session.known.guard)
+	}
 	b.begun = !b.session.inTx && (b.session.returned != nil || !b.single)
 	switch {
 	case b.saves():
@@ -185,10 +195,10 @@ func (b *bind) values() {
 	if parse {
 		b.sign()
 		b.session.sql = b.appendInsert(b.session.sql[:0], c.rows())
-		s.parse("", alias(b.session.sql), b.session.types, params)
+		b.statement = b.session.prepare(b.session.types, params, c.rows() == 1)
 		b.parsed = c.rows()
 	}
-	s.bind("", b.session.formats, params, c.size()+b.session.resultFormats())
+	s.bind(b.statement, b.session.formats, params, c.size()+b.session.resultFormats())
 	lent := c.referred == 0 && len(c.data) >= bufferSize/2
 	if lent {
 		s.refer(alias(c.data))
@@ -236,7 +246,8 @@ func (b *bind) execute() {
 
 // appendInsert appends the statement for a number of rows.
 func (b *bind) appendInsert(sql []byte, rows int) []byte {
-	sql = append(sql, b.session.head...)
+	head, tail := b.parts()
+	sql = append(sql, head...)
 	sorted := b.sorted() && rows > 1
 	if sorted {
 		sql = append(sql, "select * from ("...)
@@ -265,11 +276,20 @@ func (b *bind) appendInsert(sql []byte, rows int) []byte {
 	if sorted {
 		sql = append(sql, b.asSorted()...)
 	}
-	return append(sql, b.ending()...)
+	return append(sql, tail...)
 }
 
-// ending is the statement after its rows: of a row that exists, an upsert does not set the columns
-// that were left out for being zero.
+// parts are the statement before and after its rows. An update need not count how often a key comes
+// if it is known that each comes once. Of a row that exists, an upsert does not set the columns that
+// were left out for being zero.
+func (b *bind) parts() (head, tail string) {
+	k := &b.session.keyed
+	if b.session.op == opUpdate && b.single && k.remembers && !k.inexact && k.pairSecond == 0 && b.session.returned == nil {
+		return b.session.byKeyParts(&b.session.table, nil)
+	}
+	return b.session.head, b.ending()
+}
+
 func (b *bind) ending() string {
 	if b.session.op != opUpsert || b.out == nil || len(b.session.omitted) == 0 {
 		return b.session.tail

@@ -24,6 +24,7 @@ type call struct {
 	n         int   // rows so far
 	open      []int // columns that have had no value yet, so that their format may change
 	uncertain bool
+	prepared  *insert // the statement that was sent, if it is kept
 
 	triedAgain bool // rows, in the search for the one at fault
 }
@@ -181,7 +182,7 @@ func (c *call) openStream(ctx context.Context) {
 func (c *call) finish(ctx context.Context, failed error) (Result, error) {
 	defer c.put()
 	defer func() { c.hold.Close() }()
-	err := c.complete(ctx, failed)
+	err := c.settleKnown(ctx, c.complete(ctx, failed))
 	if err == nil {
 		return Result{Rows: c.n, Affected: c.way.affected(), Strategy: c.way.name()}, nil
 	}

@@ -23,6 +23,7 @@ type layout struct {
 	direct     bool        // COPY straight into it does what INSERT does
 	nullsAlike bool        // two keys with a NULL may be the same; otherwise they never are
 	major      int         // the server's major version
+	backend    string      // its process
 }
 
 // relation is the table itself.
@@ -68,7 +69,7 @@ func layoutQuery(major int) string {
 	(select concat(c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid), has_database_privilege(current_database(), 'temp'),
 		c.relkind = 'v' or c.relhasrules, c.relhastriggers or c.relkind = 'p', c.relkind = 'r',
 		c.oid, ' ', c.relnamespace::regnamespace, '.', quote_ident(c.relname)) from pg_class c where c.oid = $1::text::regclass),
-	current_user from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
+	current_user, pg_backend_pid() from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
 }
 
 // take takes what layoutQuery says about a column.
@@ -80,7 +81,7 @@ func (l *layout) take(columns []string, row [][]byte) error {
 	l.direct = l.direct && typ(0) && table(0)
 	l.mayStage, l.rekeys, l.triggers, l.plain = l.mayStage && table(1), table(2), table(3), table(4)
 	l.oid, l.name, _ = strings.Cut(string(row[6][5:]), " ")
-	l.role = string(row[7])
+	l.role, l.backend = string(row[7]), string(row[8])
 	oid, err := strconv.ParseUint(string(row[1]), 10, 32)
 	l.all = append(l.all, column{name: name, oid: uint32(oid)})
 	i := slices.Index(columns, name)
@@ -135,10 +136,45 @@ func (l *layout) nameCollations(ctx context.Context, pc *pgconn.PgConn, b *buffe
 	return nil
 }
 
+// recall returns what the connection knows of the table, or nil.
+func (p *plan) recall() (*layout, error) {
+	key, ok := p.tableKey()
+	if !ok {
+		return nil, nil
+	}
+	if p.known = knownTablesOf(p.conn).find(key); p.known == nil {
+		return nil, nil
+	}
+	l := p.known.layout
+	if p.structs == nil {
+		return &l, nil
+	}
+	p.table.Columns = p.known.columns
+	return &l, p.check(&p.table)
+}
+
+// learn has the server describe the table, and keeps the answer for the next call if it may.
+func (p *plan) learn(ctx context.Context, b *buffers) (err error) {
+	key, keep := p.tableKey()
+	all, guard := knownTablesOf(p.conn), ""
+	if keep && all.direct {
+		guard = all.name()
+	}
+	if p.layout, err = describe(ctx, p, b, guard); keep {
+		switch {
+		case err == nil:
+			all.keep(key, guard, p.layout, p.table.Columns, p.conn.PgConn().PID())
+		case guard != "":
+			all.gone = append(all.gone, guard)
+		}
+	}
+	return err
+}
+
 // describe asks the server for a table's columns, in one round trip, for collations that columns
 // name in another, and for the table's indexes in one more if a key may have NULLs. The types come
 // from the description of a query, which gives a domain's base type: that is the type with a codec.
-func describe(ctx context.Context, p *plan, b *buffers) (*layout, error) {
+func describe(ctx context.Context, p *plan, b *buffers, guard string) (*layout, error) {
 	t, pc := &p.table, p.conn.PgConn()
 	name := t.Name.Sanitize()
 	l := &layout{direct: true, relation: relation{mayStage: true}}
@@ -149,8 +185,13 @@ func describe(ctx context.Context, p *plan, b *buffers) (*layout, error) {
 	if p.structs == nil {
 		columns = quoteAll(t.Columns)
 	}
-	s.parse("", "select "+columns+" from "+name, nil, 0)
-	s.message('D', "S")
+	knownTables := knownTablesOf(p.conn)
+	for _, gone := range knownTables.gone {
+		s.message('C', "S"+gone)
+	}
+	knownTables.gone = nil
+	s.parse(guard, "select "+columns+" from "+name, nil, 0)
+	s.message('D', "S"+guard)
 	s.question(layoutQuery(l.major), name)
 	s.sync()
 	if err := s.close(ctx); err != nil {

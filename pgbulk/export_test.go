@@ -2,6 +2,9 @@ package pgbulk
 
 import "iter"
 
+// Options are the settings of one operation.
+type Options = options
+
 // WithChunks are options whose statements have at most so many rows, and bytes of values, unless
 // these are 0.
 func WithChunks(o Options, rows, bytes int) Options {

@@ -33,9 +33,8 @@ const (
 //	pgbulk.UpsertOptions{SetTo: map[string]pgbulk.SQL{"n": "t.n + excluded.n"}, Where: "t.version < excluded.version"}
 type SQL string
 
-// Options are those of one operation: [InsertOptions], [UpsertOptions], [UpdateOptions] or
-// [DeleteOptions].
-type Options interface{ settings() settings }
+// options are the settings of one operation.
+type options interface{ settings() settings }
 
 // InsertOptions are the settings of [Insert]. The zero value is ready for use.
 type InsertOptions struct {

@@ -59,7 +59,7 @@ func Delete(ctx context.Context, db DB, t Table, rows Source, o DeleteOptions) (
 	return write(ctx, db, t, rows, o)
 }
 
-func write(ctx context.Context, db DB, t Table, rows Source, o Options) (result Result, err error) {
+func write(ctx context.Context, db DB, t Table, rows Source, o options) (result Result, err error) {
 	if rows.err != nil {
 		return Result{}, newError(string(o.settings().op), t.Name.Sanitize(), rows.err)
 	}
@@ -95,12 +95,13 @@ type plan struct {
 	rowType    *structs // what the rows are, if they are structs
 	omitted    []string // columns whose zero values are left out
 	layout     *layout
-	head, tail string    // of the statement, before and after the source of its rows
-	returned   *returned // nil if nothing is
+	known      *knownTable // which layout is from; nil if the server was asked
+	head, tail string      // of the statement, before and after the source of its rows
+	returned   *returned   // nil if nothing is
 }
 
 // newPlan checks a call and takes its connection. The error is an *Error.
-func newPlan(ctx context.Context, db DB, t Table, of *structs, o Options) (*plan, error) {
+func newPlan(ctx context.Context, db DB, t Table, of *structs, o options) (*plan, error) {
 	p := &plan{settings: o.settings(), table: t, rowType: of}
 	switch {
 	case len(t.Columns) > 0:
@@ -131,7 +132,10 @@ func (p *plan) describe(ctx context.Context) (err error) {
 			e.Closed, err = p.conn.PgConn().IsClosed(), e
 		}
 	}()
-	if p.layout, err = describe(ctx, p, b); err != nil {
+	if p.layout, err = p.recall(); p.layout == nil && err == nil {
+		err = p.learn(ctx, b)
+	}
+	if err != nil {
 		return err
 	}
 	p.omitted = p.rowType.omitting(p.table.Columns)

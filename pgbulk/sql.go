@@ -85,7 +85,8 @@ func (s *settings) changing() string {
 // times is a column of the source of an update's rows: how many of them have the same key.
 const times = "pgbulk_times"
 
-// byKeyParts are the parts of an UPDATE or DELETE statement.
+// byKeyParts are the parts of an UPDATE or DELETE statement. Without collations, each key is known to
+// come once.
 //
 // Where two rows have the same key, PostgreSQL's UPDATE ... FROM takes either one. It should fail,
 // as INSERT ... ON CONFLICT does and with the same SQLSTATE: that of a subquery with two rows where
@@ -97,19 +98,22 @@ func (s *settings) byKeyParts(t *Table, collation func(column string) string) (h
 		q := quote(k)
 		same[i] = "t." + q + " = excluded." + q
 		given[i] = "excluded." + q + " is not null"
-		key[i] = q + collation(k) // by which the table's key tells rows apart, a parameter has none
+		if collation != nil {
+			key[i] = q + collation(k) // by which the table's key tells rows apart, a parameter has none
+		}
 	}
 	columns := quoteAll(t.Columns)
 	if s.op == opDelete {
 		head = "delete from " + t.Name.Sanitize() + " as t using ("
 		tail = ") as excluded (" + columns + ")"
+	} else if head = "update " + t.Name.Sanitize() + " as t set " + s.assignments() + " from ("; collation == nil {
+		tail = ") as excluded (" + columns + ")"
 	} else {
-		head = "update " + t.Name.Sanitize() + " as t set " + s.assignments() +
-			" from (select *, count(*) over (partition by " + strings.Join(key, ", ") + ") as " + times + " from ("
+		head += "select *, count(*) over (partition by " + strings.Join(key, ", ") + ") as " + times + " from ("
 		tail = ") as given (" + columns + ")) as excluded"
 	}
 	tail += " where " + strings.Join(same, " and ")
-	if s.op == opUpdate {
+	if s.op == opUpdate && collation != nil {
 		tail += " and case when excluded." + times + " > 1 and " + strings.Join(given, " and ") +
 			" then (select true from generate_series(1, 2)) else true end"
 	}

@@ -77,11 +77,11 @@ func (u *unnest) write() {
 	if parse {
 		u.sign()
 		u.appendSelect()
-		s.parse("", alias(u.session.sql), u.arrays, columns)
+		u.statement = u.session.prepare(u.arrays, columns, true)
 		u.parsed = unnested
 	}
 	u.session.fields, u.session.sizes = c.appendFields(u.session.fields[:0], u.session.sizes, columns)
-	s.bind("", u.session.formats, columns, c.size()+columns*(4+unnestHeader)+u.session.resultFormats())
+	s.bind(u.statement, u.session.formats, columns, c.size()+columns*(4+unnestHeader)+u.session.resultFormats())
 	for i := range columns {
 		s.int32(unnestHeader + u.session.sizes[i])
 		s.int32(1) // dimension
@@ -105,7 +105,8 @@ func (u *unnest) write() {
 
 // appendSelect makes the statement.
 func (u *unnest) appendSelect() {
-	u.session.sql = append(u.session.sql[:0], u.session.head...)
+	head, tail := u.parts()
+	u.session.sql = append(u.session.sql[:0], head...)
 	if u.sorted() {
 		u.session.sql = append(u.session.sql, "select * from ("...)
 	}
@@ -120,7 +121,7 @@ func (u *unnest) appendSelect() {
 	if u.sorted() {
 		u.session.sql = append(u.session.sql, u.asSorted()...)
 	}
-	u.session.sql = append(u.session.sql, u.session.tail...)
+	u.session.sql = append(u.session.sql, tail...)
 }
 
 // unnested stands for the number of rows of a statement that takes any.

@@ -245,7 +245,7 @@ func (s *session) execute(sql string) {
 }
 
 // attributeColumns are the columns of the answer to pgbulk's question about a table.
-var attributeColumns = []string{"attname", "type", "cast", "collation", "attribute flags", "type flags", "table flags, OID and name", "role"}
+var attributeColumns = []string{"attname", "type", "cast", "collation", "attribute flags", "type flags", "table flags, OID and name", "role", "process"}
 
 // attributes answers pgbulk's question about a table. The first column is not null: it is its key.
 // COPY straight into it is not as good as INSERT.
@@ -256,7 +256,7 @@ func (s *session) attributes() {
 			flags = "tfff"
 		}
 		row := &pgproto3.DataRow{}
-		for _, v := range []string{c, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "0", flags, "tfft", "ftfft1 public.t", "x"} {
+		for _, v := range []string{c, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "0", flags, "tfft", "ftfft1 public.t", "x", "none"} {
 			row.Values = append(row.Values, []byte(v))
 		}
 		s.send(row)

@@ -1,0 +1,201 @@
+package pgbulk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// knownTable is what a connection has learned about a table, so that a call whose rows fit in one
+// statement takes one round trip. The statement goes after a look at the guard, a prepared SELECT
+// of the same columns: the server refuses to describe it once a column has another type, collation
+// or name, and holds a lock on the table from then until the statement is done.
+//
+// All else that a catalog says (rules, triggers, defaults, rights) matters only to COPY and to
+// several statements. A call that comes to these asks the catalog, as does one in the caller's
+// transaction, which a refused guard would abort.
+type knownTable struct {
+	key      tableKey
+	layout   layout
+	columns  []string
+	guard    string             // its name
+	prepared map[string]*insert // by their text
+}
+
+// insert is a prepared statement that takes rows. Update and Delete have them too.
+type insert struct {
+	name   string
+	parsed bool
+}
+
+// tableKey is what the answer about a table depends on.
+type tableKey struct {
+	op                 operation
+	name, columns, key string
+	of                 reflect.Type // whose fields are the columns, if they are not given
+}
+
+// knownTables are the tables that a connection knows, in its custom data.
+type knownTables struct {
+	list   []*knownTable
+	mode   pgx.QueryExecMode
+	direct bool     // no pooler is between
+	made   int      // names
+	lost   int      // guards that the server had forgotten, as after DISCARD ALL
+	gone   []string // names that the server may still have, to be closed
+}
+
+func knownTablesOf(conn *pgx.Conn) *knownTables {
+	const key = "postage/pgbulk tables"
+	data := conn.PgConn().CustomData()
+	all, ok := data[key].(*knownTables)
+	if !ok {
+		all = &knownTables{mode: statementsOf(conn).mode}
+		data[key] = all
+	}
+	return all
+}
+
+// tableKey is the key of the plan's table, and whether a call like this may use what is known.
+func (p *plan) tableKey() (key tableKey, ok bool) {
+	key = tableKey{op: p.op, name: p.table.Name.Sanitize(), key: strings.Join(p.table.Key, "\x00")}
+	if p.structs != nil {
+		key.of = p.structs.of
+	} else {
+		key.columns = strings.Join(p.table.Columns, "\x00")
+	}
+	all := knownTablesOf(p.conn)
+	ok = all.mode == pgx.QueryExecModeCacheStatement && all.lost < mayLose && p.conn.PgConn().TxStatus() == 'I'
+	return key, ok && p.Strategy != Copy && p.Returning == nil
+}
+
+func (all *knownTables) find(key tableKey) *knownTable {
+	for _, k := range all.list {
+		if k.key == key {
+			return k
+		}
+	}
+	return nil
+}
+
+func (all *knownTables) forget(k *knownTable) {
+	all.list = slices.DeleteFunc(all.list, func(other *knownTable) bool { return other == k })
+	all.gone = append(all.gone, k.guard)
+	for _, s := range k.prepared {
+		all.gone = append(all.gone, s.name)
+	}
+}
+
+// name makes a name for a prepared statement.
+func (all *knownTables) name() string {
+	all.made++
+	return "pgbulk_table_" + strconv.Itoa(all.made)
+}
+
+// keep keeps what describe has learned, with the guard that it had the server prepare. The first
+// answer of a connection says whether there is a pooler, whose client sees another process number
+// than the server's: names would be other clients' too there, and a guard would prove nothing.
+func (all *knownTables) keep(key tableKey, guard string, l *layout, columns []string, pid uint32) {
+	if l.backend != strconv.FormatUint(uint64(pid), 10) {
+		all.lost = mayLose
+		return
+	}
+	if all.direct = true; guard == "" {
+		return
+	}
+	k := &knownTable{key: key, guard: guard, layout: *l, columns: columns, prepared: map[string]*insert{}}
+	if len(all.list) >= keptPerConn {
+		all.forget(all.list[0])
+	}
+	all.list = append(all.list, k)
+}
+
+var errAltered = errors.New("the table was altered since an earlier call asked about it: make the call again")
+
+// refresh asks the catalog in place of what is known. The rows that were encoded before must still
+// be what the columns take.
+func (c *call) refresh(ctx context.Context) error {
+	if c.known == nil {
+		return nil
+	}
+	known := c.known
+	knownTablesOf(c.conn).forget(known)
+	c.known = nil
+	c.hold.Close()
+	err := c.plan.describe(ctx)
+	if !c.pc.IsClosed() {
+		c.hold = c.pc.StartPipeline(context.Background())
+	}
+	if err == nil && !c.layout.takesRowsOf(&known.layout) {
+		err = errAltered
+	}
+	return err
+}
+
+// takesRowsOf reports whether rows that were encoded for another layout are good for this one.
+func (l *layout) takesRowsOf(other *layout) bool {
+	return slices.Equal(l.columns, other.columns)
+}
+
+// prepare has the statement in c.sql parsed, if it must be, and returns its name. One that serves
+// any number of rows, or a single row, is kept for the next call.
+func (c *call) prepare(types []uint32, params int, keep bool) string {
+	if c.known != nil && keep && (len(c.known.prepared) < keptPerConn || c.known.prepared[string(c.sql)] != nil) {
+		c.prepared = c.known.prepared[string(c.sql)]
+		if c.prepared == nil {
+			c.prepared = &insert{name: knownTablesOf(c.conn).name()}
+			c.known.prepared[string(c.sql)] = c.prepared
+		}
+		if !c.prepared.parsed {
+			c.stream.parse(c.prepared.name, alias(c.sql), types, params)
+		}
+		return c.prepared.name
+	}
+	c.stream.parse("", alias(c.sql), types, params)
+	return ""
+}
+
+// settleKnown ends a call that went by what is known: err is why it failed, or nil. If the server
+// refused it before a statement ran, it is made again by what the catalog says now.
+func (c *call) settleKnown(ctx context.Context, err error) error {
+	switch {
+	case c.known == nil:
+		return err
+	case err == nil:
+		if c.prepared != nil {
+			c.prepared.parsed = true
+		}
+		return nil
+	}
+	row, ofRow := asType[*rowError](err)
+	refused := c.stream != nil && c.stream.pgErr != nil && !c.stream.bound && c.stream.gaveUp == nil
+	again, can := c.way.(interface{ again() })
+	if ctx.Err() != nil || c.pc.IsClosed() || c.pc.TxStatus() != 'I' || !(refused && can) && !(c.stream == nil && ofRow && row.column != "") {
+		knownTablesOf(c.conn).forget(c.known)
+		return err
+	}
+	if hasCode(err, noStatement) {
+		knownTablesOf(c.conn).lost++
+	}
+	fresh := c.refresh(ctx)
+	switch {
+	case fresh == errAltered && ofRow:
+		return fmt.Errorf("%w (%v)", errAltered, err) // of no row: it was encoded for another type
+	case fresh == errAltered:
+		return fmt.Errorf("%w (%w)", errAltered, err)
+	case fresh != nil || !refused:
+		return err
+	}
+	c.stream = nil
+	again.again()
+	if err := c.way.end(ctx); err != nil {
+		return err
+	}
+	return c.end(ctx)
+}
