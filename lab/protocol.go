@@ -58,6 +58,6 @@ type Batch struct {
 	// Collections of garbage ended during the batch.
 	Collections int64              `json:"collections"`
 	Counters    map[string]float64 `json:"counters,omitempty"`
-	// Took is how long a Runner's operations kept others waiting, with what is not timed. Optional.
+	// Took is how long the batch counts as where a Runner's batches get their size: its wall time, if 0.
 	Took time.Duration `json:"-"`
 }

@@ -46,9 +46,6 @@ func (c *remote) ask(ctx context.Context, r request, patience time.Duration) (an
 }
 
 const (
-	// untimed is how many times as long as its timed part a batch may keep others waiting. A
-	// benchmark that stops its timer in each operation takes a hundred times as long.
-	untimed = 4
 	// mostFixed is up to how long one operation may take for calibrate to look for a fixed part.
 	mostFixed = 500 * time.Millisecond
 	// grown is the part of what one operation alone takes that each further one takes where hardly
@@ -61,14 +58,14 @@ const (
 func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer reply, err error) {
 	run := func(n int) (*Batch, error) {
 		b, err := c.Batch(ctx, n)
-		if err == nil {
-			b.WallNS = max(b.WallNS, b.Took.Nanoseconds()/untimed)
+		if err == nil && b.Took > 0 {
+			b.WallNS = b.Took.Nanoseconds()
 		}
 		return b, err
 	}
 	single := time.Duration(math.MaxInt64)
 	for range 2 {
-		b, err := c.Batch(ctx, 1)
+		b, err := run(1)
 		if err != nil {
 			return answer, err
 		}
