@@ -44,10 +44,8 @@ const (
 	// Apart says that messages, elements of lists and optional values are allocated one by one, so
 	// that who keeps one keeps no other. Otherwise some are allocated together.
 	Apart
-	// Alias says that fields with the parameter alias are still parts of the input, and Share the
-	// same of the parameter share.
+	// Alias says that fields with the parameter alias are still parts of the input.
 	Alias
-	Share
 	// Extended says that only extensions can lack required fields.
 	Extended
 	// Copied says that the input is copied whole before it is decoded.
@@ -125,9 +123,9 @@ func (d *Decoder) GroupEnd(i int, tag uint64, depth int) int {
 
 var owning, aliasing = Decoder{mode: Own}, Decoder{}
 
-// Aliasing returns the decoder for strings and bytes of fields for which Alias or Share was asked.
-func (d *Decoder) Aliasing(asked Mode) *Decoder {
-	if d.mode&asked != 0 {
+// Aliasing returns the decoder for strings and bytes of fields with the parameter alias.
+func (d *Decoder) Aliasing() *Decoder {
+	if d.mode&Alias != 0 {
 		return &aliasing
 	}
 	return d

@@ -11,7 +11,6 @@
 //	names=vt       methods by vtprotobuf's names: MarshalVT, UnmarshalVT, SizeVT and so on
 //	skip=NAME      leave a message to protobuf-go
 //	tag=NAME       the build tag of generated files
-//	share=NAME     proto.Unmarshal shares memory in a message with all that it holds, or in a field of strings or bytes
 //	alias=NAME     strings and bytes of a field, or a message's fields, are parts of the input, which must not change
 //	reuse=NAME     UnmarshalReuse for a message, and those that it holds; for all with reuse=true
 package main
@@ -30,7 +29,7 @@ func main() {
 	var flags flag.FlagSet
 	var options gen.Options
 	flags.BoolVar(&options.Hook, "hook", true, "")
-	for _, parameter := range []string{"reuse", "skip", "share", "alias"} {
+	for _, parameter := range []string{"reuse", "skip", "alias"} {
 		flags.Func(parameter, "", func(name string) error {
 			if parameter == "reuse" && name == "true" {
 				options.Reuse = true

@@ -179,21 +179,15 @@ func (g *generator) finish(decoded string, init bool) {
 
 // memory returns how proto.Unmarshal treats memory.
 func (g *generator) memory(msg *message) string {
-	if g.options.Named[msg.Desc.FullName()].how == textShare {
-		return g.sharedMemory(msg)
-	}
-	switch _, aliased, shared := g.model.hasText(msg); {
-	case aliased:
+	if _, aliased := g.model.hasText(msg); aliased {
 		return g.e("$Own|$Apart|$Alias")
-	case shared:
-		return g.e("$Own|$Apart|$Share|$Copied")
 	}
 	return g.e("$Own|$Apart")
 }
 
 // sharedMemory is memory for Unmarshal.
 func (g *generator) sharedMemory(msg *message) string {
-	switch count, aliased, _ := g.model.hasText(msg); {
+	switch count, aliased := g.model.hasText(msg); {
 	case aliased:
 		return g.e("$Own|$Apart|$Alias")
 	case count == 1:

@@ -27,24 +27,16 @@ type message struct {
 type field struct {
 	*protogen.Field
 	coding
-	kind protoreflect.Kind
-	utf8 bool // text is checked
-	how  textMode
+	kind  protoreflect.Kind
+	utf8  bool // text is checked
+	alias bool // strings and bytes are parts of the caller's input
 }
-
-// A textMode says how strings and bytes of a field are kept.
-type textMode int
-
-const (
-	textDefault textMode = iota
-	textAlias            // parts of the caller's input
-	textShare            // parts of one copy of the input
-)
 
 // entry returns a map's key and value.
 func (f *field) entry() (key, value *field) {
 	key, value = newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
-	key.how, value.how = f.how, f.how
+	key.alias = f.alias
+	value.alias = f.alias
 	return key, value
 }
 
@@ -191,10 +183,7 @@ func newMessage(file *protogen.File, msg *protogen.Message, options Options) *me
 	m := &message{Message: msg, file: file, ext: extensible(msg)}
 	for _, f := range msg.Fields {
 		field := newField(f)
-		field.how = options.Named[f.Desc.FullName()].how
-		if field.how == textDefault && options.Named[msg.Desc.FullName()].how == textAlias {
-			field.how = textAlias
-		}
+		field.alias = options.Named[f.Desc.FullName()].alias || options.Named[msg.Desc.FullName()].alias
 		m.fields = append(m.fields, field)
 	}
 	slices.SortFunc(m.fields, func(a, b *field) int { return cmp.Compare(a.number(), b.number()) })
@@ -329,9 +318,8 @@ func (m *model) computeSize(msg *message) int {
 
 // hasText says how many fields of strings or bytes can be within a message: 0, 1 or 2 for more.
 // Those within messages that are repeated, or that others generate code for, count as more. Fields
-// of text for which something was asked do not count; aliased says whether there are such that are
-// parts of the caller's input, shared those of one copy of it.
-func (m *model) hasText(msg *message) (count int, aliased, shared bool) {
+// with the parameter alias do not count; aliased says whether there are any.
+func (m *model) hasText(msg *message) (count int, aliased bool) {
 	seen := map[*message]bool{}
 	n := 0
 	var walk func(*message, int)
@@ -341,9 +329,8 @@ func (m *model) hasText(msg *message) (count int, aliased, shared bool) {
 		}
 		seen[msg] = true
 		for _, f := range msg.fields {
-			usual := f.how != textAlias
-			aliased = aliased || f.how == textAlias && (f.text() || f.isMap())
-			shared = shared || f.how == textShare && (f.text() || f.isMap())
+			usual := !f.alias
+			aliased = aliased || f.alias && (f.text() || f.isMap())
 			switch {
 			case f.isMap():
 				key, value := f.entry()
@@ -370,7 +357,7 @@ func (m *model) hasText(msg *message) (count int, aliased, shared bool) {
 		}
 	}
 	walk(msg, 1)
-	return min(n, 2), aliased, shared
+	return min(n, 2), aliased
 }
 
 // needsInit says whether a message can lack required fields.

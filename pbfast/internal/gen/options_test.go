@@ -18,22 +18,16 @@ import (
 // An invalid name is refused, and one that a message lacks. A message may be of another call.
 func TestOptionsNameSomething(t *testing.T) {
 	var o Options
-	for parameter, name := range map[string]string{"share": "no name", "alias": "", "reuse": "a..b"} {
+	for parameter, name := range map[string]string{"skip": "no name", "alias": "", "reuse": "a..b"} {
 		if err := o.Set(parameter, name); err == nil || !strings.Contains(err.Error(), "full name") {
 			t.Errorf("%s=%s: error %v", parameter, name, err)
 		}
 	}
-	if err := o.Set("share", "a.B.c"); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.Set("alias", "a.B.c"); err == nil || !strings.Contains(err.Error(), "both") {
-		t.Errorf("share and alias at once: error %v", err)
-	}
 	const schema = "protobuf_test_messages.proto3."
 	for _, c := range []struct{ parameter, name, want string }{
-		{"share", "a.B.c", ""},
+		{"alias", "a.B.c", ""},
 		{"skip", "a.B", ""},
-		{"share", schema + "TestAllTypesProto3.optional_string", ""},
+		{"alias", schema + "TestAllTypesProto3.optional_string", ""},
 		{"reuse", schema + "TestAllTypesProto3.NestedMessage", ""},
 		{"alias", schema + "TestAllTypesProto3.optional_strin", "has no field or message optional_strin"},
 		{"skip", schema + "TestAllTypesProto3.optional_string", "is a field"},
