@@ -3,7 +3,7 @@
 //
 //	protoc --go_out=. --pbfast_out=. --go_opt=paths=source_relative --pbfast_opt=paths=source_relative x.proto
 //
-// Its parameters beside those that protoc-gen-go has too:
+// It takes protoc-gen-go's parameters, and these:
 //
 //	hook=false     leave proto.Marshal and proto.Unmarshal alone
 //	methods=true   exported methods, too: MarshalAppend, UnmarshalAlias and so on
@@ -12,7 +12,7 @@
 //	skip=NAME      leave a message to protobuf-go
 //	tag=NAME       the build tag of generated files
 //	alias=NAME     strings and bytes of a field, or a message's fields, are parts of the input, which must not change
-//	reuse=NAME     UnmarshalReuse for a message, and those that it holds; for all with reuse=true
+//	reuse=NAME     UnmarshalReuse for a message and all that it holds; for every message with reuse=true
 package main
 
 import (

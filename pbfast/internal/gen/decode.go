@@ -36,7 +36,7 @@ func (g *generator) parts(msg *message) {
 	g.f("type %s struct {\nm %s\ns %s\n}\n", g.nodeType(msg), msg.GoIdent.GoName, partsName(msg))
 }
 
-// decodeSignature is that of functions that decode, without their name.
+// decodeSignature is what functions that decode take.
 const decodeSignature = "(d *$Decoder, p []byte, i, depth int"
 
 // decode writes the function that merges the message in p, from p[i] on, into m, or into a new one

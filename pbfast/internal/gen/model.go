@@ -88,12 +88,12 @@ type model struct {
 	messages map[protoreflect.FullName]*message
 	files    map[*protogen.File][]*message
 	hybrid   map[*protogen.File]bool
-	reused   map[*message]bool // those that have UnmarshalReuse
+	reused   map[*message]bool // have UnmarshalReuse
 	sizes    map[*message]int  // what sizeOf returned; huge while it is at it
 }
 
-// newModel collects the messages of the files of one Go package that can be generated for. skipped
-// are those that cannot, with the reason.
+// newModel collects the messages of one Go package for which code can be generated. skipped says
+// which others there are, and why, and which messages can be slower than with protobuf-go.
 func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*protogen.File]bool, options Options) (m *model, skipped []string) {
 	m = &model{map[protoreflect.FullName]*message{}, map[*protogen.File][]*message{}, hybrid, map[*message]bool{}, map[*message]int{}}
 	var add func(file *protogen.File, list []*protogen.Message)
@@ -108,8 +108,11 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 				own := newMessage(file, msg, options)
 				m.messages[msg.Desc.FullName()] = own
 				m.files[file] = append(m.files[file], own)
-				if options.Hook && m.slower(own) {
-					skipped = append(skipped, fmt.Sprintf("%s: holds nothing that generated code makes faster: not hooked", msg.Desc.FullName()))
+				switch name := msg.Desc.FullName(); {
+				case options.Hook && m.slower(own):
+					skipped = append(skipped, fmt.Sprintf("%s: holds nothing that generated code makes faster: not hooked", name))
+				case options.Hook && own.ext:
+					skipped = append(skipped, fmt.Sprintf("%s: slower than protobuf-go when it holds extensions: skip=%s leaves it to protobuf-go", name, name))
 				}
 			}
 			add(file, msg.Messages)
@@ -143,8 +146,8 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 	return m, skipped
 }
 
-// unsupported says why a message is left to protobuf-go. Of the hybrid API, all must hold that
-// holds for the open one or the opaque.
+// unsupported says why a message is left to protobuf-go. A message of the hybrid API must suit both
+// the open API and the opaque one.
 func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
 	if options.Named[msg.Desc.FullName()].skip {
 		return "named by skip"
@@ -208,7 +211,7 @@ func (m *model) local(f *field) *message {
 }
 
 // slower says whether a message holds nothing but extensions and messages that protobuf-go encodes
-// in any case: those that come with it, and that the run time does not know.
+// in any case: they come with it, and the run time does not know them.
 func (m *model) slower(msg *message) bool {
 	return (msg.ext || len(msg.fields) > 0) && !slices.ContainsFunc(msg.fields, func(f *field) bool {
 		name := protoreflect.FullName("")
@@ -225,7 +228,7 @@ var knownNames = map[protoreflect.Name]bool{
 	"Int64Value": true, "UInt64Value": true, "FloatValue": true, "DoubleValue": true, "StringValue": true,
 }
 
-// reuse gives a message UnmarshalReuse, and those that it holds.
+// reuse gives UnmarshalReuse to a message and to the messages that it holds.
 func (m *model) reuse(msg *message) {
 	if msg == nil || m.reused[msg] {
 		return
@@ -277,8 +280,8 @@ const (
 	huge         = 1 << 30
 )
 
-// sizeOf estimates the bytes of a message's struct and all of its slots; it is huge for those that
-// contain themselves, or one that does.
+// sizeOf estimates the bytes of a message's struct and all of its slots. It is huge for a message
+// that contains itself, or another that does.
 func (m *model) sizeOf(msg *message) int {
 	if m.hybrid[msg.file] {
 		return huge
