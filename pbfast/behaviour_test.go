@@ -282,3 +282,13 @@ func TestUnknownGroupsInAGroup(t *testing.T) {
 		compare(t, new(proto2.TestAllTypesProto2), nil, nil, append(bytes.Clone(open[:n]), open[n+1:]...))
 	}
 }
+
+// A group that does not end is refused before protobuf-go gets it.
+func TestFallbackRefusesAnOpenGroup(t *testing.T) {
+	var d runtime.Decoder
+	open := protowire.AppendTag(nil, 1, protowire.StartGroupType)
+	i := d.Fallback(open, len(open), uint64(open[0]), new(memory.Part), 10)
+	if err := d.Finish(nil, i); !errors.Is(err, runtime.ErrMalformed) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -132,7 +132,7 @@ func methods(t testing.TB, subject message, used, data []byte) {
 	}
 }
 
-// same holds a decoded message to protobuf-go's, and its encoding to that of protobuf-go.
+// same holds a decoded message, and its encoding, to protobuf-go's.
 func same(t testing.TB, what string, got, want message, data []byte) {
 	t.Helper()
 	wantBytes, wantErr := theirBytes(want)

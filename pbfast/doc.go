@@ -1,5 +1,5 @@
 // Package pbfast makes proto.Marshal and proto.Unmarshal several times as fast, by code that the
-// plug-in protoc-gen-pbfast writes beside that of protoc-gen-go:
+// plug-in protoc-gen-pbfast writes beside protoc-gen-go's:
 //
 //	protoc --go_out=. --pbfast_out=. order.proto
 //

@@ -247,51 +247,6 @@ func TestMemoryKeptByParts(t *testing.T) {
 	}
 }
 
-// Who asks to share gets it: proto.Unmarshal then keeps one copy of the input, for the message that
-// was named and for no other.
-func TestShareOptions(t *testing.T) {
-	const blob = 1 << 18
-	for name, c := range map[string]struct {
-		m     proto.Message
-		kept  func(proto.Message) any
-		whole bool // the input is kept
-	}{
-		"a message": {
-			&memory.Shared{Name: proto.String("ten bytes."), Blob: make([]byte, blob)},
-			func(m proto.Message) any { return m.(*memory.Shared).GetName() }, true,
-		},
-		"a field": {
-			&memory.PartlyShared{Shared: proto.String("ten bytes."), Blob: make([]byte, blob)},
-			func(m proto.Message) any { return m.(*memory.PartlyShared).GetShared() }, true,
-		},
-		"another field": {
-			&memory.PartlyShared{Name: proto.String("ten bytes."), Blob: make([]byte, blob)},
-			func(m proto.Message) any { return m.(*memory.PartlyShared).GetName() }, false,
-		},
-	} {
-		data, err := proto.Marshal(c.m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var part any
-		_, live := allocated(func() {
-			input, m := bytes.Clone(data), fresh(c.m)
-			if err := proto.Unmarshal(input, m); err != nil {
-				t.Fatal(err)
-			}
-			clear(input)
-			if !proto.Equal(m, c.m) {
-				t.Errorf("%s: it changes with the input", name)
-			}
-			part = c.kept(m)
-		})
-		runtime.KeepAlive([]any{part, data, c.m})
-		if whole := live > blob/2; whole != c.whole {
-			t.Errorf("%s: a string of a message of %d bytes keeps %d", name, len(data), live)
-		}
-	}
-}
-
 // No input makes a decoder allocate more than a fixed multiple of its length.
 func TestMemoryPerInputByte(t *testing.T) {
 	const n = 100_000

@@ -44,10 +44,8 @@ const (
 	// Apart says that messages, elements of lists and optional values are allocated one by one, so
 	// that who keeps one keeps no other. Otherwise some are allocated together.
 	Apart
-	// Alias says that fields with the parameter alias are still parts of the input, and Share the
-	// same of the parameter share.
+	// Alias says that fields with the parameter alias are still parts of the input.
 	Alias
-	Share
 	// Extended says that only extensions can lack required fields.
 	Extended
 	// Copied says that the input is copied whole before it is decoded.
@@ -111,8 +109,8 @@ func (d *Decoder) EndGroup(i int, tag uint64, depth int) int {
 	return groupEnded
 }
 
-// GroupEnd returns the index after a group, whose decoding ended at i. tag is that of its end, and
-// depth the argument of Group. An end that another message found is not the group's.
+// GroupEnd returns the index after a group, whose decoding ended at i. tag ends the group, and
+// depth is what Group got. An end that another message found is not the group's.
 func (d *Decoder) GroupEnd(i int, tag uint64, depth int) int {
 	switch {
 	case i == groupEnded && d.endTag == tag && d.endDepth == depth-1:
@@ -125,9 +123,9 @@ func (d *Decoder) GroupEnd(i int, tag uint64, depth int) int {
 
 var owning, aliasing = Decoder{mode: Own}, Decoder{}
 
-// Aliasing returns the decoder for strings and bytes of fields for which Alias or Share was asked.
-func (d *Decoder) Aliasing(asked Mode) *Decoder {
-	if d.mode&asked != 0 {
+// Aliasing returns the decoder for strings and bytes of fields with the parameter alias.
+func (d *Decoder) Aliasing() *Decoder {
+	if d.mode&Alias != 0 {
 		return &aliasing
 	}
 	return d
@@ -208,12 +206,12 @@ func Skip(p []byte, i int, tag uint64) int {
 }
 
 // MapRoom is the number of entries to make room for in a new map. Input may write one entry over
-// and over, so a map has room for a few at first, and grows with those that it holds.
+// and over, so a map has room for a few at first, and grows with its entries.
 func MapRoom(p []byte, i int, tag uint16) int { return min(Run(p, i, tag), 256) }
 
 // Run counts how often a field is repeated without another field between: the number of elements to
-// make room for. The first has its length at p[i]; those that follow have their tag before. Tags
-// are of one or two bytes. It looks no further than p, and the fields it counts may still turn out
+// make room for. The first has its length at p[i]; the others have their tag before. Tags are of
+// one or two bytes. It looks no further than p, and the fields it counts may still turn out
 // malformed.
 func Run(p []byte, i int, tag uint16) int {
 	for n := 1; ; n++ {

@@ -22,7 +22,7 @@ const smallBytes = 4096
 // ends, and i, the index of the first byte written: w[:i] is free. They ask Grow for room once for
 // a group of fields.
 type Encoder struct {
-	// Flags are those of the call.
+	// Flags are the call's.
 	Flags protoiface.MarshalInputFlags
 
 	buf   []byte                   // all of it, to its capacity
@@ -32,8 +32,8 @@ type Encoder struct {
 	err   error
 }
 
-// Start returns the arguments with which m, a pointer, is encoded that is to be appended to b. The
-// function for its size is kept apart from m: one that holds m would have to be allocated.
+// Start returns the arguments that encode m, a pointer, to the end of b. It keeps the size function
+// apart from m, because a closure over m would have to be allocated.
 func Start[M any](e *Encoder, b []byte, m M, size func(M) int) (*Encoder, []byte, int, uint64) {
 	e.buf, e.start = b[:cap(b)], len(b)
 	e.root = *(*unsafe.Pointer)(unsafe.Pointer(&m))

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/runtime/protoimpl"
 )
 
-// What is here leaves to protobuf-go what no code was generated for.
+// This file leaves to protobuf-go what no code was generated for.
 
 func (d *Decoder) flags() protoiface.UnmarshalInputFlags {
 	if d.in == nil {
@@ -113,8 +113,8 @@ type resolver interface {
 }
 
 // A deepResolver also says how much deeper messages may be nested. protobuf-go starts to count
-// again at each message that is an extension, so that one that holds itself there has no limit but
-// the stack's; it hands on the resolver, though.
+// again at each message in an extension. So only the stack limits a message that holds itself
+// there. But protobuf-go hands on the resolver, and with it our count.
 type deepResolver struct {
 	resolver
 	depth int
@@ -127,7 +127,7 @@ func withDepth(r resolver, depth int) resolver {
 	return &deepResolver{r, depth}
 }
 
-// depthOf is how deeply messages may be nested in that of a call.
+// depthOf is how deeply messages may be nested in a call's message.
 func depthOf(in *protoiface.UnmarshalInput) int {
 	if r, ok := in.Resolver.(*deepResolver); ok {
 		return min(in.Depth, r.depth)
@@ -223,8 +223,8 @@ func (e *Encoder) Fallback(w []byte, i int, m proto.Message) ([]byte, int) {
 
 // original writes a message by methods of a table.
 func (e *Encoder) original(w []byte, i int, r protoreflect.Message, methods *protoiface.Methods) ([]byte, int) {
-	// With MarshalUseCachedSize the size is that which the caller's call of Size left in r: asked
-	// for anew at each level, a deep message would take time of its depth's square.
+	// With MarshalUseCachedSize, r returns the size that the caller's Size left in it. Computed anew
+	// at each level, the sizes of a deep message would take time of its depth's square.
 	size := methods.Size(protoiface.SizeInput{Message: r, Flags: e.Flags}).Size
 	w, i = e.room(w, i, size)
 	out, err := methods.Marshal(protoiface.MarshalInput{

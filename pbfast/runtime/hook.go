@@ -43,7 +43,7 @@ func Hook[M proto.Message](mode Mode, whole bool, bounded func(M, []byte) []byte
 	return HookMethods(m, fast)
 }
 
-// methods are the generated functions as those of a table.
+// methods makes a table's methods of the generated functions.
 func methods[M proto.Message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whole bool, bounded func(M, []byte) []byte, size func(M) int,
 	encode func(M, *Encoder, []byte, int, uint64) ([]byte, int),
 	decode func(M, *Decoder, []byte, int, int) (M, int)) *protoiface.Methods {
@@ -161,8 +161,8 @@ func canBeLazy(m protoreflect.MessageDescriptor, seen map[protoreflect.FullName]
 	return m.ExtensionRanges().Len() > 0 // what is in them can be anything
 }
 
-// stateOf is how a protoreflect.Message begins whose address is its message's: what protobuf-go
-// makes of a message is the message's first field. It is nil if that is not so.
+// stateOf returns the first word of m.ProtoReflect(). protobuf-go makes that interface of the
+// message's first field, so its second word is the message's address. If it is not, stateOf is nil.
 func stateOf[M proto.Message](m M) unsafe.Pointer {
 	fresh := m.ProtoReflect().Type().New()
 	p, ok := fresh.Interface().(M)
@@ -172,7 +172,7 @@ func stateOf[M proto.Message](m M) unsafe.Pointer {
 	return nil
 }
 
-// wordsOf are the two words of an interface: its type's and the address.
+// wordsOf returns the two words of an interface: its type and its address.
 func wordsOf(in *protoreflect.Message) *[2]unsafe.Pointer {
 	return (*[2]unsafe.Pointer)(unsafe.Pointer(in))
 }
@@ -194,9 +194,9 @@ func cacheOf[M any](m M, offset uintptr) *int32 {
 	return (*int32)(unsafe.Add(at, offset))
 }
 
-// noescape hides from the compiler where p goes: a function that is called by its address could
-// keep it, for all that the compiler knows. Generated functions do not. The stack must not move
-// while its address is a number: hence no split of the stack, and no call by checkptr.
+// noescape hides from the compiler where p goes. The compiler must assume that a function called by
+// its address keeps p; generated functions do not. The stack must not move while p is a number, so
+// the stack is not split here, and checkptr does not look.
 //
 //go:nosplit
 //go:nocheckptr

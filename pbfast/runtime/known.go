@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// What is here is for messages that come with protobuf-go, for which nobody generates code: points
-// in time, durations and wrappers.
+// This file is for messages that come with protobuf-go, for which nobody generates code: points in
+// time, durations and wrappers.
 
 // A known message has a value as field 1, and may have another as field 2.
 type known struct {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// What is here is for packed lists.
+// This file is for packed lists.
 
 // varints counts the varints in p.
 func varints(p []byte) (n int) {
@@ -31,7 +31,7 @@ func AppendVarints[T varint](dst []T, p []byte, i int) ([]T, int) {
 	dst = slices.Grow(dst, varints(p))
 	into := dst[n:cap(dst)] // of at least as many elements as p has bytes that end a varint
 	k, i := 0, 0
-	upTo, last, width := uint64(0), uint64(1), 0 // of the word's bits: those of the varint, and the highest; none fits at first
+	upTo, last, width := uint64(0), uint64(1), 0 // the varint's bits in the word, and the highest of them; none fits at first
 	for ; len(p)-i >= 8; k++ {
 		x := binary.LittleEndian.Uint64(p[i:])
 		ends := ^x & continued8

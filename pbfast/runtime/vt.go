@@ -2,7 +2,7 @@ package runtime
 
 import "google.golang.org/protobuf/proto"
 
-// What is here is for the methods with vtprotobuf's names.
+// This file is for the methods with vtprotobuf's names.
 
 // MarshalNew returns what marshal writes to the end of size bytes, and nil if there is no message.
 func MarshalNew(isNil bool, size int, marshal func([]byte) (int, error)) ([]byte, error) {

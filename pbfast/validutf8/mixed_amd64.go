@@ -8,7 +8,7 @@ import "encoding/binary"
 // 2011 have.
 var hasSSSE3 = ssse3()
 
-// block reports whether 16 bytes are UTF-8, of which the last is 0.
+// block reports whether 16 bytes, the last of them 0, are UTF-8.
 //
 //go:noescape
 func block(lo, hi uint64) bool

@@ -67,7 +67,7 @@ package `+folder+`;
 option go_package = "example.com/shop/`+folder+`";
 message M { string name = 1; }
 `)
-		sh(dir, "protoc --go_out=. --pbfast_out=. --go_opt=paths=source_relative --pbfast_opt=paths=source_relative,share=a.M,alias=b.M.name,reuse=b.M "+
+		sh(dir, "protoc --go_out=. --pbfast_out=. --go_opt=paths=source_relative --pbfast_opt=paths=source_relative,alias=a.M,alias=b.M.name,reuse=b.M "+
 			folder+"/"+folder+".proto")
 	}
 	sh(dir, "go vet ./...")

@@ -3,7 +3,7 @@
 //
 //	protoc --go_out=. --pbfast_out=. --go_opt=paths=source_relative --pbfast_opt=paths=source_relative x.proto
 //
-// Its parameters beside those that protoc-gen-go has too:
+// It takes protoc-gen-go's parameters, and these:
 //
 //	hook=false     leave proto.Marshal and proto.Unmarshal alone
 //	methods=true   exported methods, too: MarshalAppend, UnmarshalAlias and so on
@@ -11,9 +11,8 @@
 //	names=vt       methods by vtprotobuf's names: MarshalVT, UnmarshalVT, SizeVT and so on
 //	skip=NAME      leave a message to protobuf-go
 //	tag=NAME       the build tag of generated files
-//	share=NAME     proto.Unmarshal shares memory in a message with all that it holds, or in a field of strings or bytes
 //	alias=NAME     strings and bytes of a field, or a message's fields, are parts of the input, which must not change
-//	reuse=NAME     UnmarshalReuse for a message, and those that it holds; for all with reuse=true
+//	reuse=NAME     UnmarshalReuse for a message and all that it holds; for every message with reuse=true
 package main
 
 import (
@@ -30,7 +29,7 @@ func main() {
 	var flags flag.FlagSet
 	var options gen.Options
 	flags.BoolVar(&options.Hook, "hook", true, "")
-	for _, parameter := range []string{"reuse", "skip", "share", "alias"} {
+	for _, parameter := range []string{"reuse", "skip", "alias"} {
 		flags.Func(parameter, "", func(name string) error {
 			if parameter == "reuse" && name == "true" {
 				options.Reuse = true

@@ -36,7 +36,7 @@ func (g *generator) parts(msg *message) {
 	g.f("type %s struct {\nm %s\ns %s\n}\n", g.nodeType(msg), msg.GoIdent.GoName, partsName(msg))
 }
 
-// decodeSignature is that of functions that decode, without their name.
+// decodeSignature is what functions that decode take.
 const decodeSignature = "(d *$Decoder, p []byte, i, depth int"
 
 // decode writes the function that merges the message in p, from p[i] on, into m, or into a new one
@@ -125,16 +125,13 @@ func (g *generator) read(f *field, present bool) string {
 	case f.utf8:
 		name = "Text"
 	}
-	return g.decoderOf(f) + "." + name + "(p, i)"
+	return decoderOf(f) + "." + name + "(p, i)"
 }
 
 // decoderOf is the decoder for the strings and bytes of a field.
-func (g *generator) decoderOf(f *field) string {
-	switch f.how {
-	case textAlias:
-		return g.e("d.Aliasing($Alias)")
-	case textShare:
-		return g.e("d.Aliasing($Share)")
+func decoderOf(f *field) string {
+	if f.alias {
+		return "d.Aliasing()"
 	}
 	return "d"
 }
@@ -162,7 +159,7 @@ func (g *generator) decodeField(msg *message, f *field) {
 		g.slot(msg, f, name)
 		g.f("}\n*%s, i = %s", name, g.read(f, true))
 		g.setPresent(f)
-	case f.kind == protoreflect.BytesKind && f.how == textDefault: // short ones without a call
+	case f.kind == protoreflect.BytesKind && !f.alias: // short ones without a call
 		g.f("if n := $Short(p, i); n > 0 && !d.Copies() {\n%s, i = p[i+1:n:n], n\n} else {", name)
 		g.f("%s, i = %s\n}", name, g.read(f, f.Desc.HasPresence()))
 		g.setPresent(f)

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// Run generates a file beside that of protoc-gen-go for each file that was asked for. notes are for
-// the user: messages that are left to protobuf-go, with the reason.
+// Run generates a file beside protoc-gen-go's for each file that was asked for. notes tell the user
+// which messages are left to protobuf-go, or can be slower than with it, and why.
 func Run(plugin *protogen.Plugin, options Options) (notes []string, err error) {
 	if err := options.known(plugin); err != nil {
 		return nil, err
@@ -144,8 +144,8 @@ func (o *Options) methods() (names []string) {
 	return names
 }
 
-// faces writes the methods that people call. As those of protoc-gen-go they come without comments,
-// which would be a tenth of what is generated: go doc pbfast has them.
+// faces writes the methods that people call. Like protoc-gen-go's, they have no comments, which
+// would be a tenth of what is generated: go doc pbfast has them.
 func (g *generator) faces(msg *message) {
 	t, name := msg.GoIdent.GoName, g.options.method
 	init := g.model.needsInit(msg.Message)
@@ -179,21 +179,15 @@ func (g *generator) finish(decoded string, init bool) {
 
 // memory returns how proto.Unmarshal treats memory.
 func (g *generator) memory(msg *message) string {
-	if g.options.Named[msg.Desc.FullName()].how == textShare {
-		return g.sharedMemory(msg)
-	}
-	switch _, aliased, shared := g.model.hasText(msg); {
-	case aliased:
+	if _, aliased := g.model.hasText(msg); aliased {
 		return g.e("$Own|$Apart|$Alias")
-	case shared:
-		return g.e("$Own|$Apart|$Share|$Copied")
 	}
 	return g.e("$Own|$Apart")
 }
 
 // sharedMemory is memory for Unmarshal.
 func (g *generator) sharedMemory(msg *message) string {
-	switch count, aliased, _ := g.model.hasText(msg); {
+	switch count, aliased := g.model.hasText(msg); {
 	case aliased:
 		return g.e("$Own|$Apart|$Alias")
 	case count == 1:

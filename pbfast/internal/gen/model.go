@@ -27,24 +27,16 @@ type message struct {
 type field struct {
 	*protogen.Field
 	coding
-	kind protoreflect.Kind
-	utf8 bool // text is checked
-	how  textMode
+	kind  protoreflect.Kind
+	utf8  bool // text is checked
+	alias bool // strings and bytes are parts of the caller's input
 }
-
-// A textMode says how strings and bytes of a field are kept.
-type textMode int
-
-const (
-	textDefault textMode = iota
-	textAlias            // parts of the caller's input
-	textShare            // parts of one copy of the input
-)
 
 // entry returns a map's key and value.
 func (f *field) entry() (key, value *field) {
 	key, value = newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
-	key.how, value.how = f.how, f.how
+	key.alias = f.alias
+	value.alias = f.alias
 	return key, value
 }
 
@@ -96,12 +88,12 @@ type model struct {
 	messages map[protoreflect.FullName]*message
 	files    map[*protogen.File][]*message
 	hybrid   map[*protogen.File]bool
-	reused   map[*message]bool // those that have UnmarshalReuse
+	reused   map[*message]bool // have UnmarshalReuse
 	sizes    map[*message]int  // what sizeOf returned; huge while it is at it
 }
 
-// newModel collects the messages of the files of one Go package that can be generated for. skipped
-// are those that cannot, with the reason.
+// newModel collects the messages of one Go package for which code can be generated. skipped says
+// which others there are, and why, and which messages can be slower than with protobuf-go.
 func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*protogen.File]bool, options Options) (m *model, skipped []string) {
 	m = &model{map[protoreflect.FullName]*message{}, map[*protogen.File][]*message{}, hybrid, map[*message]bool{}, map[*message]int{}}
 	var add func(file *protogen.File, list []*protogen.Message)
@@ -116,8 +108,11 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 				own := newMessage(file, msg, options)
 				m.messages[msg.Desc.FullName()] = own
 				m.files[file] = append(m.files[file], own)
-				if options.Hook && m.slower(own) {
-					skipped = append(skipped, fmt.Sprintf("%s: holds nothing that generated code makes faster: not hooked", msg.Desc.FullName()))
+				switch name := msg.Desc.FullName(); {
+				case options.Hook && m.slower(own):
+					skipped = append(skipped, fmt.Sprintf("%s: holds nothing that generated code makes faster: not hooked", name))
+				case options.Hook && own.ext:
+					skipped = append(skipped, fmt.Sprintf("%s: slower than protobuf-go when it holds extensions: skip=%s leaves it to protobuf-go", name, name))
 				}
 			}
 			add(file, msg.Messages)
@@ -151,8 +146,8 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 	return m, skipped
 }
 
-// unsupported says why a message is left to protobuf-go. Of the hybrid API, all must hold that
-// holds for the open one or the opaque.
+// unsupported says why a message is left to protobuf-go. A message of the hybrid API must suit both
+// the open API and the opaque one.
 func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
 	if options.Named[msg.Desc.FullName()].skip {
 		return "named by skip"
@@ -191,10 +186,7 @@ func newMessage(file *protogen.File, msg *protogen.Message, options Options) *me
 	m := &message{Message: msg, file: file, ext: extensible(msg)}
 	for _, f := range msg.Fields {
 		field := newField(f)
-		field.how = options.Named[f.Desc.FullName()].how
-		if field.how == textDefault && options.Named[msg.Desc.FullName()].how == textAlias {
-			field.how = textAlias
-		}
+		field.alias = options.Named[f.Desc.FullName()].alias || options.Named[msg.Desc.FullName()].alias
 		m.fields = append(m.fields, field)
 	}
 	slices.SortFunc(m.fields, func(a, b *field) int { return cmp.Compare(a.number(), b.number()) })
@@ -219,7 +211,7 @@ func (m *model) local(f *field) *message {
 }
 
 // slower says whether a message holds nothing but extensions and messages that protobuf-go encodes
-// in any case: those that come with it, and that the run time does not know.
+// in any case: they come with it, and the run time does not know them.
 func (m *model) slower(msg *message) bool {
 	return (msg.ext || len(msg.fields) > 0) && !slices.ContainsFunc(msg.fields, func(f *field) bool {
 		name := protoreflect.FullName("")
@@ -236,7 +228,7 @@ var knownNames = map[protoreflect.Name]bool{
 	"Int64Value": true, "UInt64Value": true, "FloatValue": true, "DoubleValue": true, "StringValue": true,
 }
 
-// reuse gives a message UnmarshalReuse, and those that it holds.
+// reuse gives UnmarshalReuse to a message and to the messages that it holds.
 func (m *model) reuse(msg *message) {
 	if msg == nil || m.reused[msg] {
 		return
@@ -288,8 +280,8 @@ const (
 	huge         = 1 << 30
 )
 
-// sizeOf estimates the bytes of a message's struct and all of its slots; it is huge for those that
-// contain themselves, or one that does.
+// sizeOf estimates the bytes of a message's struct and all of its slots. It is huge for a message
+// that contains itself, or another that does.
 func (m *model) sizeOf(msg *message) int {
 	if m.hybrid[msg.file] {
 		return huge
@@ -329,9 +321,8 @@ func (m *model) computeSize(msg *message) int {
 
 // hasText says how many fields of strings or bytes can be within a message: 0, 1 or 2 for more.
 // Those within messages that are repeated, or that others generate code for, count as more. Fields
-// of text for which something was asked do not count; aliased says whether there are such that are
-// parts of the caller's input, shared those of one copy of it.
-func (m *model) hasText(msg *message) (count int, aliased, shared bool) {
+// with the parameter alias do not count; aliased says whether there are any.
+func (m *model) hasText(msg *message) (count int, aliased bool) {
 	seen := map[*message]bool{}
 	n := 0
 	var walk func(*message, int)
@@ -341,9 +332,8 @@ func (m *model) hasText(msg *message) (count int, aliased, shared bool) {
 		}
 		seen[msg] = true
 		for _, f := range msg.fields {
-			usual := f.how != textAlias
-			aliased = aliased || f.how == textAlias && (f.text() || f.isMap())
-			shared = shared || f.how == textShare && (f.text() || f.isMap())
+			usual := !f.alias
+			aliased = aliased || f.alias && (f.text() || f.isMap())
 			switch {
 			case f.isMap():
 				key, value := f.entry()
@@ -370,7 +360,7 @@ func (m *model) hasText(msg *message) (count int, aliased, shared bool) {
 		}
 	}
 	walk(msg, 1)
-	return min(n, 2), aliased, shared
+	return min(n, 2), aliased
 }
 
 // needsInit says whether a message can lack required fields.

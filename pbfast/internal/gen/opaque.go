@@ -26,7 +26,7 @@ func (f *field) opaque() bool { return opaque(f.Parent) }
 
 const hidden = "xxx_hidden_"
 
-// ref is the struct's field, and oneofRef that of the oneof that the field is in.
+// ref is the struct's field, and oneofRef the field that holds its oneof.
 func (f *field) ref() string      { return f.inStruct(f.GoName) }
 func (f *field) oneofRef() string { return f.inStruct(f.Oneof.GoName) }
 
@@ -63,7 +63,7 @@ func (f *field) bit() bool {
 	return f.opaque() && !f.inOneof() && !f.isMap() && !f.isMessage() && f.Desc.HasPresence()
 }
 
-// bitOf returns the field's place among those that may have a bit, and how many these are.
+// bitOf returns the field's place among the fields that may have a bit, and their number.
 func (f *field) bitOf() (index, size int) {
 	for _, other := range f.Parent.Fields {
 		if other == f.Field {

@@ -20,13 +20,10 @@ type Options struct {
 }
 
 // named is what parameters ask of a message, or of a field.
-type named struct {
-	reuse, skip bool
-	how         textMode
-}
+type named struct{ reuse, skip, alias bool }
 
-// Set takes one of the parameters share, alias, reuse and skip, whose value is the full name of a
-// message or, for share and alias, of a field.
+// Set takes one of the parameters alias, reuse and skip, whose value is the full name of a message
+// or, for alias, of a field.
 func (o *Options) Set(parameter, name string) error {
 	full := protoreflect.FullName(name)
 	if !full.IsValid() {
@@ -41,12 +38,8 @@ func (o *Options) Set(parameter, name string) error {
 		n.reuse = true
 	case "skip":
 		n.skip = true
-	default:
-		mode := map[string]textMode{"alias": textAlias, "share": textShare}[parameter]
-		if n.how != textDefault && n.how != mode {
-			return fmt.Errorf("%s is named by both share and alias", name)
-		}
-		n.how = mode
+	case "alias":
+		n.alias = true
 	}
 	o.Named[full] = n
 	return nil

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/pluginpb"
@@ -18,22 +20,16 @@ import (
 // An invalid name is refused, and one that a message lacks. A message may be of another call.
 func TestOptionsNameSomething(t *testing.T) {
 	var o Options
-	for parameter, name := range map[string]string{"share": "no name", "alias": "", "reuse": "a..b"} {
+	for parameter, name := range map[string]string{"skip": "no name", "alias": "", "reuse": "a..b"} {
 		if err := o.Set(parameter, name); err == nil || !strings.Contains(err.Error(), "full name") {
 			t.Errorf("%s=%s: error %v", parameter, name, err)
 		}
 	}
-	if err := o.Set("share", "a.B.c"); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.Set("alias", "a.B.c"); err == nil || !strings.Contains(err.Error(), "both") {
-		t.Errorf("share and alias at once: error %v", err)
-	}
 	const schema = "protobuf_test_messages.proto3."
 	for _, c := range []struct{ parameter, name, want string }{
-		{"share", "a.B.c", ""},
+		{"alias", "a.B.c", ""},
 		{"skip", "a.B", ""},
-		{"share", schema + "TestAllTypesProto3.optional_string", ""},
+		{"alias", schema + "TestAllTypesProto3.optional_string", ""},
 		{"reuse", schema + "TestAllTypesProto3.NestedMessage", ""},
 		{"alias", schema + "TestAllTypesProto3.optional_strin", "has no field or message optional_strin"},
 		{"skip", schema + "TestAllTypesProto3.optional_string", "is a field"},
@@ -71,11 +67,14 @@ func TestSkipAndTag(t *testing.T) {
 	}
 }
 
-// A message that would not be faster is not hooked, and the plug-in says so.
+// A message that would not be faster is not hooked, and the plug-in says so. It also says which
+// messages are slower only when they hold extensions.
 func TestSlowerIsNotHooked(t *testing.T) {
 	file := newFile("slower", "a", "proto2", noAPI,
 		messageOf("Settings", fieldOf("s", 1, tMessage, ".google.protobuf.Struct")),
-		messageOf("When", fieldOf("at", 1, tMessage, ".google.protobuf.Timestamp")))
+		messageOf("When", fieldOf("at", 1, tMessage, ".google.protobuf.Timestamp")),
+		messageOf("Extended", fieldOf("name", 1, tString, "")))
+	file.MessageType[2].ExtensionRange = []*descriptorpb.DescriptorProto_ExtensionRange{{Start: proto.Int32(100), End: proto.Int32(200)}}
 	file.Dependency = []string{structpb.File_google_protobuf_struct_proto.Path(), timestamppb.File_google_protobuf_timestamp_proto.Path()}
 	plugin, err := protogen.Options{}.New(&pluginpb.CodeGeneratorRequest{
 		FileToGenerate: []string{file.GetName()},
@@ -88,7 +87,8 @@ func TestSlowerIsNotHooked(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes, err := Run(plugin, Options{Hook: true})
-	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "slower.p_a.Settings: holds nothing") {
+	if err != nil || len(notes) != 2 || !strings.Contains(notes[0], "slower.p_a.Settings: holds nothing") ||
+		!strings.Contains(notes[1], "slower.p_a.Extended: slower than protobuf-go when it holds extensions") {
 		t.Errorf("notes %q, %v", notes, err)
 	}
 	code := plugin.Response().File[0].GetContent()

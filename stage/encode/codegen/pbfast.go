@@ -84,8 +84,6 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 		return nil
 	case "options":
 		parameters = "methods=true,alias=postage.options.Mixed.alias,alias=postage.options.Mixed.alias_bytes,reuse=postage.options.Kept"
-	case "memory":
-		parameters += ",share=postage.memory.Shared,share=postage.memory.PartlyShared.shared"
 	}
 	return s.runPluginOn(s.pbfastPlugin(legacy), parameters, dir, request, own.GetName())
 }

@@ -348,126 +348,6 @@ func (x *Inner) GetName() string {
 	return ""
 }
 
-type Shared struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          *string                `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
-	Blob          []byte                 `protobuf:"bytes,2,opt,name=blob" json:"blob,omitempty"`
-	Parts         []*Part                `protobuf:"bytes,3,rep,name=parts" json:"parts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Shared) Reset() {
-	*x = Shared{}
-	mi := &file_test_messages_memory_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Shared) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Shared) ProtoMessage() {}
-
-func (x *Shared) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Shared.ProtoReflect.Descriptor instead.
-func (*Shared) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *Shared) GetName() string {
-	if x != nil && x.Name != nil {
-		return *x.Name
-	}
-	return ""
-}
-
-func (x *Shared) GetBlob() []byte {
-	if x != nil {
-		return x.Blob
-	}
-	return nil
-}
-
-func (x *Shared) GetParts() []*Part {
-	if x != nil {
-		return x.Parts
-	}
-	return nil
-}
-
-type PartlyShared struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          *string                `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
-	Shared        *string                `protobuf:"bytes,2,opt,name=shared" json:"shared,omitempty"`
-	Blob          []byte                 `protobuf:"bytes,3,opt,name=blob" json:"blob,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PartlyShared) Reset() {
-	*x = PartlyShared{}
-	mi := &file_test_messages_memory_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PartlyShared) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PartlyShared) ProtoMessage() {}
-
-func (x *PartlyShared) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PartlyShared.ProtoReflect.Descriptor instead.
-func (*PartlyShared) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *PartlyShared) GetName() string {
-	if x != nil && x.Name != nil {
-		return *x.Name
-	}
-	return ""
-}
-
-func (x *PartlyShared) GetShared() string {
-	if x != nil && x.Shared != nil {
-		return *x.Shared
-	}
-	return ""
-}
-
-func (x *PartlyShared) GetBlob() []byte {
-	if x != nil {
-		return x.Blob
-	}
-	return nil
-}
-
 type Chooser struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Choice:
@@ -481,7 +361,7 @@ type Chooser struct {
 
 func (x *Chooser) Reset() {
 	*x = Chooser{}
-	mi := &file_test_messages_memory_proto_msgTypes[6]
+	mi := &file_test_messages_memory_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -493,7 +373,7 @@ func (x *Chooser) String() string {
 func (*Chooser) ProtoMessage() {}
 
 func (x *Chooser) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_proto_msgTypes[6]
+	mi := &file_test_messages_memory_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -506,7 +386,7 @@ func (x *Chooser) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chooser.ProtoReflect.Descriptor instead.
 func (*Chooser) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_proto_rawDescGZIP(), []int{6}
+	return file_test_messages_memory_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Chooser) GetChoice() isChooser_Choice {
@@ -559,7 +439,7 @@ type Needs struct {
 
 func (x *Needs) Reset() {
 	*x = Needs{}
-	mi := &file_test_messages_memory_proto_msgTypes[7]
+	mi := &file_test_messages_memory_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -571,7 +451,7 @@ func (x *Needs) String() string {
 func (*Needs) ProtoMessage() {}
 
 func (x *Needs) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_proto_msgTypes[7]
+	mi := &file_test_messages_memory_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -584,7 +464,7 @@ func (x *Needs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Needs.ProtoReflect.Descriptor instead.
 func (*Needs) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_proto_rawDescGZIP(), []int{7}
+	return file_test_messages_memory_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Needs) GetName() string {
@@ -603,7 +483,7 @@ type Tree struct {
 
 func (x *Tree) Reset() {
 	*x = Tree{}
-	mi := &file_test_messages_memory_proto_msgTypes[8]
+	mi := &file_test_messages_memory_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +495,7 @@ func (x *Tree) String() string {
 func (*Tree) ProtoMessage() {}
 
 func (x *Tree) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_proto_msgTypes[8]
+	mi := &file_test_messages_memory_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +508,7 @@ func (x *Tree) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tree.ProtoReflect.Descriptor instead.
 func (*Tree) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_proto_rawDescGZIP(), []int{8}
+	return file_test_messages_memory_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Tree) GetBranches() []*Tree {
@@ -647,7 +527,7 @@ type M_Deep struct {
 
 func (x *M_Deep) Reset() {
 	*x = M_Deep{}
-	mi := &file_test_messages_memory_proto_msgTypes[9]
+	mi := &file_test_messages_memory_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -659,7 +539,7 @@ func (x *M_Deep) String() string {
 func (*M_Deep) ProtoMessage() {}
 
 func (x *M_Deep) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_proto_msgTypes[9]
+	mi := &file_test_messages_memory_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,15 +637,7 @@ const file_test_messages_memory_proto_rawDesc = "" +
 	"\x05inner\x18\x03 \x01(\v2\x15.postage.memory.InnerR\x05inner\x12\x16\n" +
 	"\x06number\x18\x04 \x01(\x03R\x06number\"\x1b\n" +
 	"\x05Inner\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\\\n" +
-	"\x06Shared\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
-	"\x04blob\x18\x02 \x01(\fR\x04blob\x12*\n" +
-	"\x05parts\x18\x03 \x03(\v2\x14.postage.memory.PartR\x05parts\"N\n" +
-	"\fPartlyShared\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06shared\x18\x02 \x01(\tR\x06shared\x12\x12\n" +
-	"\x04blob\x18\x03 \x01(\fR\x04blob\"X\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"X\n" +
 	"\aChooser\x12\x14\n" +
 	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x12-\n" +
 	"\x05needs\x18\x02 \x01(\v2\x15.postage.memory.NeedsH\x00R\x05needsB\b\n" +
@@ -787,43 +659,40 @@ func file_test_messages_memory_proto_rawDescGZIP() []byte {
 	return file_test_messages_memory_proto_rawDescData
 }
 
-var file_test_messages_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_test_messages_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_test_messages_memory_proto_goTypes = []any{
-	(*M)(nil),            // 0: postage.memory.M
-	(*Whole)(nil),        // 1: postage.memory.Whole
-	(*Part)(nil),         // 2: postage.memory.Part
-	(*Inner)(nil),        // 3: postage.memory.Inner
-	(*Shared)(nil),       // 4: postage.memory.Shared
-	(*PartlyShared)(nil), // 5: postage.memory.PartlyShared
-	(*Chooser)(nil),      // 6: postage.memory.Chooser
-	(*Needs)(nil),        // 7: postage.memory.Needs
-	(*Tree)(nil),         // 8: postage.memory.Tree
-	(*M_Deep)(nil),       // 9: postage.memory.M.Deep
-	nil,                  // 10: postage.memory.Whole.ByNameEntry
+	(*M)(nil),       // 0: postage.memory.M
+	(*Whole)(nil),   // 1: postage.memory.Whole
+	(*Part)(nil),    // 2: postage.memory.Part
+	(*Inner)(nil),   // 3: postage.memory.Inner
+	(*Chooser)(nil), // 4: postage.memory.Chooser
+	(*Needs)(nil),   // 5: postage.memory.Needs
+	(*Tree)(nil),    // 6: postage.memory.Tree
+	(*M_Deep)(nil),  // 7: postage.memory.M.Deep
+	nil,             // 8: postage.memory.Whole.ByNameEntry
 }
 var file_test_messages_memory_proto_depIdxs = []int32{
 	2,  // 0: postage.memory.Whole.part:type_name -> postage.memory.Part
 	2,  // 1: postage.memory.Whole.parts:type_name -> postage.memory.Part
-	10, // 2: postage.memory.Whole.by_name:type_name -> postage.memory.Whole.ByNameEntry
+	8,  // 2: postage.memory.Whole.by_name:type_name -> postage.memory.Whole.ByNameEntry
 	2,  // 3: postage.memory.Whole.chosen:type_name -> postage.memory.Part
 	2,  // 4: postage.memory.Whole.second:type_name -> postage.memory.Part
 	3,  // 5: postage.memory.Part.inner:type_name -> postage.memory.Inner
-	2,  // 6: postage.memory.Shared.parts:type_name -> postage.memory.Part
-	7,  // 7: postage.memory.Chooser.needs:type_name -> postage.memory.Needs
-	8,  // 8: postage.memory.Tree.branches:type_name -> postage.memory.Tree
-	0,  // 9: postage.memory.M.Deep.m:type_name -> postage.memory.M
-	2,  // 10: postage.memory.Whole.ByNameEntry.value:type_name -> postage.memory.Part
-	0,  // 11: postage.memory.M.child:extendee -> postage.memory.M
-	0,  // 12: postage.memory.M.children:extendee -> postage.memory.M
-	0,  // 13: postage.memory.M.deep:extendee -> postage.memory.M
-	0,  // 14: postage.memory.M.child:type_name -> postage.memory.M
-	0,  // 15: postage.memory.M.children:type_name -> postage.memory.M
-	9,  // 16: postage.memory.M.deep:type_name -> postage.memory.M.Deep
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	14, // [14:17] is the sub-list for extension type_name
-	11, // [11:14] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	5,  // 6: postage.memory.Chooser.needs:type_name -> postage.memory.Needs
+	6,  // 7: postage.memory.Tree.branches:type_name -> postage.memory.Tree
+	0,  // 8: postage.memory.M.Deep.m:type_name -> postage.memory.M
+	2,  // 9: postage.memory.Whole.ByNameEntry.value:type_name -> postage.memory.Part
+	0,  // 10: postage.memory.M.child:extendee -> postage.memory.M
+	0,  // 11: postage.memory.M.children:extendee -> postage.memory.M
+	0,  // 12: postage.memory.M.deep:extendee -> postage.memory.M
+	0,  // 13: postage.memory.M.child:type_name -> postage.memory.M
+	0,  // 14: postage.memory.M.children:type_name -> postage.memory.M
+	7,  // 15: postage.memory.M.deep:type_name -> postage.memory.M.Deep
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	13, // [13:16] is the sub-list for extension type_name
+	10, // [10:13] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_test_messages_memory_proto_init() }
@@ -835,7 +704,7 @@ func file_test_messages_memory_proto_init() {
 		(*Whole_Text)(nil),
 		(*Whole_Chosen)(nil),
 	}
-	file_test_messages_memory_proto_msgTypes[6].OneofWrappers = []any{
+	file_test_messages_memory_proto_msgTypes[4].OneofWrappers = []any{
 		(*Chooser_Text)(nil),
 		(*Chooser_Needs)(nil),
 	}
@@ -845,7 +714,7 @@ func file_test_messages_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_test_messages_memory_proto_rawDesc), len(file_test_messages_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   9,
 			NumExtensions: 3,
 			NumServices:   0,
 		},

@@ -101,9 +101,9 @@ func (m *Mixed) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *
 		case 0xa:
 			m.Usual, i = d.Text(p, i)
 		case 0x1a:
-			m.Alias, i = d.Aliasing(runtime.Alias).Text(p, i)
+			m.Alias, i = d.Aliasing().Text(p, i)
 		case 0x22:
-			m.AliasBytes, i = d.Aliasing(runtime.Alias).Bytes(p, i)
+			m.AliasBytes, i = d.Aliasing().Bytes(p, i)
 		case 0x3a:
 			if s = runtime.Parts(d, s); s != nil && m.Kept == nil {
 				m.Kept = &s.Kept
