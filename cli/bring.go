@@ -310,6 +310,9 @@ func saying[T any](cmd *cobra.Command, what string, do func() (T, error)) (T, er
 
 func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
+// longestProof bounds the proof of one row. A row that needs longer ends the program and is lost.
+const longestProof = time.Minute
+
 // proveCommand has every row prove itself, for `bring`. It writes a line before each row and a line
 // with the result.
 func (p program) proveCommand() *cobra.Command {
@@ -334,9 +337,14 @@ func (p program) proveCommand() *cobra.Command {
 				err := out.Encode(line)
 				if line.Fault == "" && err == nil {
 					line.Fault = "ok"
+					stop := time.AfterFunc(longestProof, func() {
+						fmt.Fprintf(os.Stderr, "its proof takes more than %v\n", longestProof)
+						os.Exit(1)
+					})
 					if err := prove(cmd, &e.Contender); err != nil {
 						line.Fault, _, _ = strings.Cut(err.Error(), "\n")
 					}
+					stop.Stop()
 					err = out.Encode(line)
 				}
 				if err != nil {

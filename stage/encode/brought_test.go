@@ -1,12 +1,21 @@
 package encode
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"postage/lab"
+	"postage/record"
+	"postage/stage/encode/internal/bind"
 )
 
 // A case whose baseline is not possible for the samples is compared with one that is, so that the
@@ -55,5 +64,136 @@ func TestBroughtFirstLook(t *testing.T) {
 		if !r.all && (!strings.Contains(c.Note, "--budget ")) {
 			t.Errorf("%d rows need %v: %q", len(c.Entries), c.Needs(), c.Note)
 		}
+	}
+}
+
+// broughtSuite is the suite of a Go struct with samples.
+func broughtSuite[T any](t *testing.T, samples ...string) lab.Suite {
+	t.Helper()
+	var file []byte
+	for i, text := range samples {
+		file = protowire.AppendString(file, fmt.Sprintf("samples.json:%d", i+1))
+		file = protowire.AppendString(file, text)
+	}
+	folder := t.TempDir()
+	config := lab.BroughtConfig{Name: "mine", Samples: filepath.Join(folder, "samples"), Digest: fmt.Sprintf("%x", sha256.Sum256(file))}
+	text, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	configFile := filepath.Join(folder, "brought.json")
+	for path, data := range map[string][]byte{config.Samples: file, configFile: text} {
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv(broughtAs, "")
+	suite, _ := Struct[T](configFile)
+	return suite
+}
+
+// lostRows has every row of a Go struct prove itself on samples, and returns the rows that fail.
+func lostRows[T any](t *testing.T, samples ...string) map[string]string {
+	t.Helper()
+	lost := map[string]string{}
+	for _, e := range lab.Entries([]lab.Suite{broughtSuite[T](t, samples...)}) {
+		if op := record.KeysOf(e.Case.Name).Get("op"); op != "encode" && op != "decode" {
+			continue
+		}
+		in, err := e.Contender.Open(t.Context(), lab.Env{Seed: 1})
+		if err == nil {
+			err = in.Prove(t.Context())
+		}
+		if err != nil {
+			lost[e.Row()] = err.Error()
+		}
+	}
+	return lost
+}
+
+// Every JSON library has a row of its Marshal, and is compared with encoding/json's.
+func TestBroughtMarshalRows(t *testing.T) {
+	type event struct {
+		ID int `json:"id"`
+	}
+	for _, c := range broughtSuite[event](t, `{"id": 1}`).Cases {
+		if record.KeysOf(c.Name).Get("op") != "encode" {
+			continue
+		}
+		var names []string
+		for _, row := range c.Contenders {
+			names = append(names, row.Name)
+		}
+		for _, library := range []string{"json", "jsonv2", "go-json", "sonic/config=std", "sonic/config=default"} {
+			if !slices.Contains(names, "codec="+library+"/reuse=no") {
+				t.Errorf("%s has no row of its Marshal: %v", library, names)
+			}
+		}
+		if c.Baseline != "codec=json/reuse=no" {
+			t.Errorf("the baseline is %s", c.Baseline)
+		}
+	}
+}
+
+// A json.RawMessage's spaces are no values: no row is lost by them.
+func TestBroughtRawMessage(t *testing.T) {
+	type event struct {
+		ID   int             `json:"id"`
+		Data json.RawMessage `json:"data"`
+	}
+	for row, why := range lostRows[event](t, `{"id": 1, "data": {"a": 1, "b": "<x>"}}`) {
+		if strings.Contains(row, "codec=json") || strings.Contains(row, "sonic/config=std") || strings.Contains(row, "go-json") {
+			t.Errorf("%s: %s", row, why)
+		}
+	}
+}
+
+// CBOR keeps the milliseconds of a time.
+func TestBroughtTime(t *testing.T) {
+	type event struct {
+		At time.Time `json:"at"`
+	}
+	for row, why := range lostRows[event](t, `{"at": "2026-01-02T03:04:05.678Z"}`) {
+		if strings.Contains(row, "cbor") {
+			t.Errorf("%s: %s", row, why)
+		}
+	}
+}
+
+// jsonv2 keeps a pointer to an empty text under the generated tags.
+func TestOmitEmptyKeepsPointers(t *testing.T) {
+	type name struct {
+		Text *string `json:"text,omitempty"`
+	}
+	loops, err := jsonV2(bind.Form[name, name]{}, generatedTags).(*codec[name, name]).start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run[name, name]{values: []*name{{new("")}}}
+	if err := loops.encode(r, 1); err != nil || string(r.out) != `{"text":""}` {
+		t.Errorf("%s, %v", r.out, err)
+	}
+}
+
+// nested is lists in lists with zeros.
+type nested struct {
+	A any `json:"a"`
+}
+
+// Two values that differ in many nested lists are compared in linear time.
+func TestDifferenceOfNestedLists(t *testing.T) {
+	tree := func(leaf float64) any {
+		var value any = leaf
+		for range 9 {
+			value = []any{value, value, leaf, value}
+		}
+		return value
+	}
+	got, want := nested{tree(0)}, nested{tree(1)}
+	if d := diffOf(&got, &want); d != "nested.A[0][0][0][0][0][0][0][0][0]: got 0, want 1" {
+		t.Error(d)
+	}
+	if d := diffOf(&want, &want); d != "" {
+		t.Error(d)
 	}
 }

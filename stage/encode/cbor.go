@@ -17,11 +17,16 @@ func cborMaps[M any](form bind.Form[M, M]) contender[M] {
 		utf8:     "error",
 		settings: map[string]string{"buffer": "kept", "structs": "maps by field name"},
 	}, func() (structCodec, error) {
+		// By default times are whole seconds.
+		mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.UserBufferEncMode()
+		if err != nil {
+			return structCodec{}, err
+		}
 		var buf bytes.Buffer
 		return structCodec{
 			encode: func(_ []byte, v any) ([]byte, error) {
 				buf.Reset()
-				err := cbor.MarshalToBuffer(v, &buf)
+				err := mode.MarshalToBuffer(v, &buf)
 				return buf.Bytes(), err
 			},
 			decode: cbor.Unmarshal,

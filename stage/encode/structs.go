@@ -12,9 +12,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"unsafe"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/mailru/easyjson"
 	"github.com/tinylib/msgp/msgp"
 	"github.com/vmihailenco/msgpack/v5"
@@ -160,6 +159,16 @@ func readStructs[T any](msg *message[T], brought broughtConfig) error {
 	return msg.counted()
 }
 
+// asMarshalled writes JSON without spaces and with <, > and & escaped, as encoding/json does.
+func asMarshalled(data []byte) []byte {
+	var compact, escaped bytes.Buffer
+	if json.Compact(&compact, data) != nil {
+		return data
+	}
+	json.HTMLEscape(&escaped, compact.Bytes())
+	return escaped.Bytes()
+}
+
 // placeOf adds the place in a file to an error. The sample begins at "file:line".
 func placeOf(place string, data []byte, err error) string {
 	var wrong *json.UnmarshalTypeError
@@ -173,14 +182,15 @@ func placeOf(place string, data []byte, err error) string {
 
 // diffOf names the first value in which two structs differ, "" if none does. Empty and nil slices
 // and maps are equal, and so are two NaNs, but not 0 and -0. If a type has an Equal method, it
-// decides.
+// decides. A json.RawMessage may differ in spaces and escapes. diffOf compares elements in order:
+// a general diff, which aligns lists, can take for ever on nested ones.
 func diffOf[T any](got, want *T) string {
-	report := &firstDifference{}
-	cmp.Equal(got, want, structOptions, cmp.Reporter(report))
-	if report.text == "" {
+	d := differ{visited: map[[2]unsafe.Pointer]bool{}}
+	text := d.diff(reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem())
+	if text == "" {
 		return ""
 	}
-	return reflect.TypeFor[T]().Name() + report.text
+	return reflect.TypeFor[T]().Name() + text
 }
 
 // differences returns diffOf for plain structs. It asks generated code first, because most do not
@@ -197,41 +207,128 @@ func differences[M any](form bind.Form[M, M]) func(got, want *M) string {
 	}
 }
 
-var structOptions = cmp.Options{
-	cmp.Exporter(func(reflect.Type) bool { return true }),
-	cmpopts.EquateEmpty(),
-	cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }),
-	cmp.Comparer(func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b }),
+// A differ compares two values.
+type differ struct {
+	visited map[[2]unsafe.Pointer]bool // pairs of pointers, which may form a cycle
 }
 
-// A firstDifference keeps the first difference that cmp reports.
-type firstDifference struct {
-	path cmp.Path
-	text string
-}
-
-func (r *firstDifference) PushStep(step cmp.PathStep) { r.path = append(r.path, step) }
-func (r *firstDifference) PopStep()                   { r.path = r.path[:len(r.path)-1] }
-
-func (r *firstDifference) Report(result cmp.Result) {
-	if result.Equal() || r.text != "" {
-		return
+// diff returns the path of the first difference and what differs, "" for equal values.
+func (d *differ) diff(x, y reflect.Value) string {
+	if !x.IsValid() || !y.IsValid() || x.Type() != y.Type() {
+		if !x.IsValid() && !y.IsValid() {
+			return ""
+		}
+		return unlike(x, y)
 	}
-	var at strings.Builder
-	for _, step := range r.path {
-		switch step := step.(type) {
-		case cmp.StructField:
-			at.WriteString("." + step.Name())
-		case cmp.MapIndex, cmp.SliceIndex:
-			at.WriteString(step.String())
+	isNil := false
+	switch x.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Func:
+		if x.IsNil() != y.IsNil() {
+			return unlike(x, y)
+		}
+		isNil = x.IsNil()
+	}
+	if isNil {
+		return ""
+	}
+	if equal, decides := ownEqual(x, y); decides {
+		if equal {
+			return ""
+		}
+		return unlike(x, y)
+	}
+	if x.Type() == reflect.TypeFor[json.RawMessage]() && bytes.Equal(asMarshalled(x.Bytes()), asMarshalled(y.Bytes())) {
+		return ""
+	}
+	switch x.Kind() {
+	case reflect.Pointer:
+		pair := [2]unsafe.Pointer{x.UnsafePointer(), y.UnsafePointer()}
+		if pair[0] == pair[1] || d.visited[pair] {
+			return ""
+		}
+		d.visited[pair] = true
+		return d.diff(x.Elem(), y.Elem())
+	case reflect.Interface:
+		return d.diff(x.Elem(), y.Elem())
+	case reflect.Struct:
+		x, y = addressable(x), addressable(y)
+		for i := range x.NumField() {
+			if text := d.diff(field(x, i), field(y, i)); text != "" {
+				return "." + x.Type().Field(i).Name + text
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range max(x.Len(), y.Len()) {
+			if text := d.diff(element(x, i), element(y, i)); text != "" {
+				return fmt.Sprintf("[%d]%s", i, text)
+			}
+		}
+	case reflect.Map:
+		for _, key := range append(x.MapKeys(), y.MapKeys()...) {
+			if text := d.diff(x.MapIndex(key), y.MapIndex(key)); text != "" {
+				return fmt.Sprintf("[%#v]%s", key, text)
+			}
+		}
+	case reflect.Float32, reflect.Float64:
+		a, b := x.Float(), y.Float()
+		if math.Float64bits(a) != math.Float64bits(b) && (a == a || b == b) {
+			return unlike(x, y)
+		}
+	default:
+		if x.Kind() == reflect.Func || !x.Equal(y) {
+			return unlike(x, y)
 		}
 	}
-	x, y := r.path.Last().Values()
+	return ""
+}
+
+// ownEqual calls the values' Equal method, if they have one.
+func ownEqual(x, y reflect.Value) (equal, decides bool) {
+	if x.NumMethod() == 0 {
+		return false, false
+	}
+	method := x.MethodByName("Equal")
+	if !method.IsValid() {
+		return false, false
+	}
+	t := method.Type()
+	if t.NumIn() != 1 || t.IsVariadic() || !y.Type().AssignableTo(t.In(0)) || t.NumOut() != 1 || t.Out(0).Kind() != reflect.Bool {
+		return false, false
+	}
+	return method.Call([]reflect.Value{y})[0].Bool(), true
+}
+
+// addressable returns v, or a copy of it that has an address.
+func addressable(v reflect.Value) reflect.Value {
+	if v.CanAddr() {
+		return v
+	}
+	addressed := reflect.New(v.Type()).Elem()
+	addressed.Set(v)
+	return addressed
+}
+
+// field returns a field of an addressable struct, also one that is not exported.
+func field(v reflect.Value, i int) reflect.Value {
+	f := v.Field(i)
+	return reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem()
+}
+
+// element returns an element of a slice or an array, the zero Value beyond its end.
+func element(v reflect.Value, i int) reflect.Value {
+	if i < v.Len() {
+		return v.Index(i)
+	}
+	return reflect.Value{}
+}
+
+// unlike describes two values that differ.
+func unlike(x, y reflect.Value) string {
 	got, want := briefly(x), briefly(y)
 	if got == want && x.IsValid() && y.IsValid() {
 		got, want = got+" ("+x.Type().String()+")", want+" ("+y.Type().String()+", not the same)"
 	}
-	r.text = fmt.Sprintf("%s: got %s, want %s", at.String(), got, want)
+	return fmt.Sprintf(": got %s, want %s", got, want)
 }
 
 // briefly formats a value in at most 40 bytes.

@@ -61,7 +61,7 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 			gobEach(k.plain),
 			jsonStd(k.plain, true),
 			jsonStd(k.plain, false),
-			jsonV2(k.plain),
+			jsonV2(k.plain, generatedTags),
 		),
 		k.generated["protojson"],
 		k.generated["easyjson"],

@@ -73,6 +73,7 @@ type seen struct {
 	keys    int      // number of their keys
 
 	negative, large, fraction bool // numbers under zero, over int64, not whole
+	wide                      bool // whole numbers that no double holds
 }
 
 type kindSeen struct {
@@ -102,6 +103,7 @@ func (s *seen) merge(o *seen) {
 		s.null = o.null
 	}
 	s.negative, s.large, s.fraction = s.negative || o.negative, s.large || o.large, s.fraction || o.fraction
+	s.wide = s.wide || o.wide
 	s.objects, s.keys = s.objects+o.objects, s.keys+o.keys
 	if o.element != nil {
 		if s.element == nil {
@@ -201,21 +203,27 @@ func (s *seen) number(text string) {
 	} else {
 		s.fraction = true
 	}
+	if double, err := strconv.ParseFloat(text, 64); err == nil && !strings.ContainsAny(text, ".eE") {
+		s.wide = s.wide || strconv.FormatFloat(double, 'f', -1, 64) != text
+	}
 }
 
 var isIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// manyKeys is how many keys an object needs at least to be a map because of its values.
+const manyKeys = 16
+
 // mapValue merges an object's values if its keys are data, else it returns nil. Keys are data if
 // some are no identifiers, if new ones keep appearing, or if many hold objects of the same fields.
 func (s *seen) mapValue() *seen {
-	data := len(s.order) >= 16 && len(s.order)*s.objects > 4*s.keys
+	data := len(s.order) >= manyKeys && len(s.order)*s.objects > 4*s.keys
 	all, fields := new(seen), 0
 	for _, key := range s.order {
 		data = data || !isIdentifier.MatchString(key)
 		all.merge(s.fields[key])
 		fields += len(s.fields[key].order)
 	}
-	data = data || len(s.order) >= 16 && all.is("an object") && fields >= 2*len(all.order)
+	data = data || len(s.order) >= manyKeys && all.is("an object") && fields >= 2*len(all.order)
 	if !data || len(all.kinds) != 1 || all.null != 0 || all.large && all.negative {
 		return nil
 	}

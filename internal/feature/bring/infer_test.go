@@ -131,6 +131,8 @@ func TestInferWhatNoSchemaExpresses(t *testing.T) {
 		`{"a": [null, {"b": 1}]}`:                    {"a (null among its elements at line 1): kept as JSON text", `{"a":"[null,{\"b\":1}]"}`},
 		"{\"a\": [1]}\n{\"a\": null}\n{\"a\": 1}":    {"a (a list at line 1, a number at line 3): kept as JSON text", `{"a":"[1]"}{}{"a":"1"}`},
 		`{"n": -1, "a": [-1, 18446744073709551615]}`: {"a[] (numbers that no type holds): kept as JSON text", `{"n":"-1","a":["-1","18446744073709551615"]}`},
+		`{"a": [9007199254740993, 1.5]}`:             {"a[] (fractions, and whole numbers that no double holds): kept as JSON text", `{"a":["9007199254740993","1.5"]}`},
+		`{"a": 123456789012345678901234567890}`:      {"a (fractions, and whole numbers that no double holds): kept as JSON text", `{"a":"123456789012345678901234567890"}`},
 		`{"by-id": {"a-1": [1], "a-2": []}}`:         {"by-id.*: in a message each", `{"by-id":{"a-1":{"items":["1"]},"a-2":{}}}`},
 	} {
 		s, back, err := inferred(t, text)
@@ -141,6 +143,22 @@ func TestInferWhatNoSchemaExpresses(t *testing.T) {
 		if strings.Join(s.Notes, "\n") != want.note || strings.Join(back, "") != want.back {
 			t.Errorf("%s: %q, %s; want %q, %s", text, s.Notes, back, want.note, want.back)
 		}
+	}
+}
+
+// A dictionary at the root is a map, as under a key.
+func TestInferDictionary(t *testing.T) {
+	var text strings.Builder
+	for i := range 1264 {
+		fmt.Fprintf(&text, `, "key%d": {"name": "n", "age": %d}`, i, i)
+	}
+	s, back, err := inferred(t, "{"+text.String()[1:]+"}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	md, _ := s.Message("")
+	if n := md.Fields().Len(); n != 1 || !md.Fields().Get(0).IsMap() || strings.Count(back[0], `"age"`) != 1264 {
+		t.Errorf("it has %d fields, and the sample %d values", n, strings.Count(back[0], `"age"`))
 	}
 }
 

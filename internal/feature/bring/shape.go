@@ -50,7 +50,7 @@ func shaped(root *seen, file, name string) (*Schema, error) {
 	var top *shape
 	shapeTo := func(deepest int) (fits bool) {
 		sh = &shaper{deepest: deepest, messages: map[string]*shape{}}
-		top = sh.message(root, "", 0)
+		top = sh.top(root)
 		return len(sh.messages) <= mostMessages
 	}
 	if !shapeTo(deepest) { // then as deep as the number of types allows
@@ -82,6 +82,14 @@ func shaped(root *seen, file, name string) (*Schema, error) {
 	return s, nil
 }
 
+// top returns the shape of the samples. A dictionary is a message with one map.
+func (sh *shaper) top(root *seen) *shape {
+	if len(root.order) >= manyKeys && root.mapValue() != nil {
+		return sh.within(root, "", 0)
+	}
+	return sh.message(root, "", 0)
+}
+
 func (sh *shaper) text(path, why string) *shape {
 	sh.texts = append(sh.texts, fmt.Sprintf("%s (%s)", strings.TrimPrefix(path, "."), why))
 	return &shape{kind: "text"}
@@ -102,6 +110,8 @@ func (sh *shaper) shape(s *seen, path string, depth int) *shape {
 		return &shape{kind: "bool"}
 	case "a number":
 		switch {
+		case s.fraction && s.wide:
+			return sh.text(path, "fractions, and whole numbers that no double holds")
 		case s.fraction:
 			return &shape{kind: "double"}
 		case s.large && s.negative:
@@ -132,7 +142,9 @@ func (sh *shaper) within(s *seen, path string, depth int) *shape {
 	if element.kind != "list" && element.kind != "map" {
 		return element
 	}
-	sh.nested = append(sh.nested, strings.TrimPrefix(path, "."))
+	if path != "" {
+		sh.nested = append(sh.nested, strings.TrimPrefix(path, "."))
+	}
 	return sh.intern(&shape{kind: "message", order: []string{""}, fields: map[string]*shape{"": element}, names: map[string]protoreflect.Name{"": "items"}})
 }
 
