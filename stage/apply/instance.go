@@ -49,7 +49,7 @@ type instance struct {
 	last int // the size of the last batch
 }
 
-// names are those of a worker's objects, and its own.
+// names holds a worker's own name and the names of its objects.
 type names struct {
 	worker   string // label workerKey of every object
 	serial   atomic.Int64

@@ -37,8 +37,8 @@ func kindNames() []string {
 	return names
 }
 
-// cases are those of one kind. Services are kept by the names of their variables: cases share
-// them.
+// cases makes the cases of one kind of object. Cases share services, which are kept by the names
+// of their variables.
 func cases(use *serverFlags, services map[string]*lab.Service, set lab.Settings) (all []lab.Case) {
 	s := spec{server: apiserver.Kind(set["server"]), inflight: 1}
 	s.fsync = set["fsync"] == "on" && s.server != apiserver.User // whose disks are as they are

@@ -63,8 +63,8 @@ func Brought(codecs lab.Suite, traffic encode.Traffic) []lab.Suite {
 		}
 		return stored.Choose(c)
 	}
-	for _, of := range []lab.Suite{stored, sent} {
-		maps.Copy(suite.Servers, of.Servers)
+	for _, other := range []lab.Suite{stored, sent} {
+		maps.Copy(suite.Servers, other.Servers)
 	}
 	return []lab.Suite{suite, codecs}
 }
@@ -89,8 +89,8 @@ func Suite(traffic encode.Traffic, database *lab.Service, stored, sent lab.Suite
 		}}
 }
 
-// cases are those with so many messages in one request: the way as it is and at half of its rate,
-// into each peer.
+// cases makes the cases with msgs messages in one request: into each peer, the way as it is and at
+// half of its rate.
 func (r *route) cases(msgs int, database *lab.Service) (cases []lab.Case) {
 	if msgs > 1 && msgs*r.Largest > largestRequest {
 		return nil

@@ -32,7 +32,7 @@ func (s share) percent() string {
 	return fmt.Sprintf("%.0f%% (%.0f to %.0f)", percents(s.Value), percents(s.Low), percents(s.High))
 }
 
-// percents are those of a share of 1, in whole ones, which are not -0.
+// percents turns a share of 1 into whole percents, and -0 into 0.
 func percents(x float64) float64 { return math.RoundToEven(100*x) + 0 }
 
 // cpu is the mean CPU time in ns of an operation over a row's batches in a block: of the client, of
@@ -53,8 +53,8 @@ func cpu(block *record.Block, row *record.Row) (ns float64, ok bool) {
 		known++
 		ns += float64(t)
 		for _, unit := range []string{record.ServerCPU, databaseCPU} {
-			if of := s.Counters[unit]; i < len(of) {
-				ns += of[i]
+			if counts := s.Counters[unit]; i < len(counts) {
+				ns += counts[i]
 			}
 		}
 	}
@@ -220,8 +220,8 @@ type part struct {
 	share float64
 }
 
-// parts are the parts of the baseline's way of which it is sure that they cost something. ok is
-// false where a part was not measured.
+// parts are the parts of the baseline's way that certainly cost something. ok is false where a part
+// was not measured.
 func (s *sum) parts(base way) (parts []part, ok bool) {
 	for _, step := range base.steps() {
 		share, known := s.over(base.name(), base.adds(step))

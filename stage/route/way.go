@@ -137,7 +137,7 @@ const (
 	stepStore     step = "store"
 )
 
-// steps are those of a way.
+// steps lists what is done in the way, in order.
 func (w way) steps() []step {
 	steps := []step{stepEncode, stepPack, stepTransport, stepDecode, stepStore}
 	switch w.Pack {

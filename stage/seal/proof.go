@@ -139,7 +139,7 @@ func (in *instance) checkMessage(p product, r *recipient) ([]byte, error) {
 	return p.body, nil
 }
 
-// use is where a value was seen: in which round, for which recipient, of which origin.
+// use is where a value was seen: the round, the recipient, and the recipient's origin.
 type use struct {
 	round, recipient int
 	origin           string

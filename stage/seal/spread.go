@@ -183,8 +183,8 @@ func inTurns(workers, n int, work func(worker, i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// Prove is that of the other contenders, for a sample of the subscriptions; then what Run's
-// goroutines made last is opened.
+// Prove checks a sample of the subscriptions as the other contenders do. Then it opens what Run's
+// goroutines made last.
 func (s *spread) Prove(ctx context.Context) error {
 	sample := &workload{message: s.message, keys: s.keys, now: time.Now}
 	for i := 0; i < len(s.subs); i += max(len(s.subs)/20, 1) {

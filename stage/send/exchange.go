@@ -26,7 +26,7 @@ type Protocol struct {
 	pair      *tlscert.Pair
 	// Module is the path of the Go module that does the client's work.
 	Module string
-	// Settings are those of the rows of the protocol.
+	// Settings stand in the names of the protocol's rows.
 	Settings map[string]string
 	// Server is what its server is configured with, for [greeter.Listen].
 	Server greeter.Config

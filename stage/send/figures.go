@@ -10,25 +10,25 @@ import (
 // figures describe the stage's figures.
 func figures() lab.Figures { return lab.Figures{Spoken: spoken, Together: networkSays} }
 
-// spoken is a case as a person says it. Those of the slice network are shown by their name.
+// spoken is a case as a person says it. A case of the slice network is shown by its name.
 func spoken(caseName string) string {
 	keys := record.KeysOf(caseName)
-	over := "new "
+	connection := "new "
 	if keys.Get("reuse") == "yes" {
-		over = "kept "
+		connection = "kept "
 	}
 	if keys.Get("tls") == "off" {
-		over += "TCP"
+		connection += "TCP"
 	} else {
-		over += "TLS"
+		connection += "TLS"
 	}
 	switch keys.Get("slice") {
 	case "page":
-		return "a hello, " + over
+		return "a hello, " + connection
 	case "tls":
 		return "a hello, TLS or not"
 	case "reuse":
-		return "a hello, kept or " + over
+		return "a hello, kept or " + connection
 	case "body":
 		return "1k of JSON or protobuf"
 	case "cert":

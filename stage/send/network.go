@@ -114,7 +114,7 @@ func (n *Network) watch(ctx context.Context, l *lane) {
 
 func (l *lane) first() { l.waited.Add(int64(time.Since(l.begun))) }
 
-// context is that of a request.
+// context is a request's context: the watched one if the lane has one.
 func (l *lane) context(usual context.Context) context.Context {
 	if l.watched != nil {
 		return l.watched

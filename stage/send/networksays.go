@@ -15,9 +15,9 @@ func quicOf(c *verdict.CaseResult) *verdict.Result {
 	if c.Baseline == nil || record.KeysOf(c.Name).Get("slice") != "network" {
 		return nil
 	}
-	name, over := strings.CutPrefix(c.Baseline.Row.Contender, "proto=http2")
+	name, isHTTP2 := strings.CutPrefix(c.Baseline.Row.Contender, "proto=http2")
 	for _, r := range c.Rows {
-		if over && r.Row.Contender == "proto=http3"+name && r.Ratio != nil {
+		if isHTTP2 && r.Row.Contender == "proto=http3"+name && r.Ratio != nil {
 			return r
 		}
 	}
@@ -51,31 +51,31 @@ func work(c *verdict.CaseResult) string {
 // work, over which it is faster than HTTP/2.
 func networkSays(cases []*verdict.CaseResult) (sentences []string) {
 	var works []string
-	of := map[string][]*verdict.CaseResult{}
+	casesOf := map[string][]*verdict.CaseResult{}
 	for _, c := range cases {
 		if quicOf(c) == nil {
 			continue
 		}
-		if w := work(c); of[w] == nil {
+		if w := work(c); casesOf[w] == nil {
 			works = append(works, w)
 		}
-		of[work(c)] = append(of[work(c)], c)
+		casesOf[work(c)] = append(casesOf[work(c)], c)
 	}
 	for _, w := range works {
-		sentences = append(sentences, strings.ToUpper(w[:1])+w[1:]+": "+networksSay(of[w])+".")
+		sentences = append(sentences, strings.ToUpper(w[:1])+w[1:]+": "+networksSay(casesOf[w])+".")
 	}
 	return sentences
 }
 
-// networksSay is of one kind of work.
+// networksSay sums up one kind of work.
 func networksSay(cases []*verdict.CaseResult) string {
 	var said []string
 	least, most := math.Inf(1), 0.0 // of the CPU time without loss
 	open := 0
 	for _, c := range cases {
 		r := quicOf(c)
-		over := r.Row.Settings["link"]
-		if strings.Contains(over, "loss=0%") || len(cases) == 1 {
+		network := r.Row.Settings["link"]
+		if strings.Contains(network, "loss=0%") || len(cases) == 1 {
 			x := cpuOf(c, r)
 			least, most = min(least, x), max(most, x)
 		}
@@ -85,9 +85,9 @@ func networksSay(cases []*verdict.CaseResult) string {
 			if said == nil {
 				whose = " of HTTP/2's time"
 			}
-			said = append(said, fmt.Sprintf("%.0f%% (%.0f to %.0f)%s over %s", 100*r.Ratio.Value, 100*r.Ratio.Low, 100*r.Ratio.High, whose, over))
+			said = append(said, fmt.Sprintf("%.0f%% (%.0f to %.0f)%s over %s", 100*r.Ratio.Value, 100*r.Ratio.Low, 100*r.Ratio.High, whose, network))
 		case len(cases) == 1 && r.Ratio.Bounded():
-			return fmt.Sprintf("HTTP/3 takes %.0f to %.0f%% of HTTP/2's time over %s, which decides nothing, and %.1f times the CPU time at both ends", 100*r.Ratio.Low, 100*r.Ratio.High, over, least)
+			return fmt.Sprintf("HTTP/3 takes %.0f to %.0f%% of HTTP/2's time over %s, which decides nothing, and %.1f times the CPU time at both ends", 100*r.Ratio.Low, 100*r.Ratio.High, network, least)
 		default:
 			open++
 		}

@@ -34,7 +34,7 @@
 //
 // # Columns
 //
-// Client CPU, bytes and allocations are those of the contender's process. server-cpu-ns/op is the
+// Client CPU, bytes and allocations are of the contender's own process. server-cpu-ns/op is the
 // CPU time of the connection's own backend, or of the sink. It does not count the server's other
 // processes, and it is only known for a server that the run started. peak-rss-B is the peak of the
 // contender's resident memory during one or two operations. It includes the rows themselves, about

@@ -46,7 +46,7 @@ func prepareAll(ctx context.Context, conn *pgx.Conn, list []statement) error {
 
 // encodeAll appends the messages that run the statements: a Bind and an Execute for each, and one
 // Sync, which makes them one transaction. parameters is reused memory. If not all values are
-// strings, the connection's type map encodes them in binary, as those of the columns.
+// strings, the connection's type map encodes them in binary, by the types of the columns.
 func encodeAll(buffer []byte, parameters *[][]byte, list []statement, conn *pgx.Conn, types []string) (_ []byte, err error) {
 	for i, s := range list {
 		*parameters = (*parameters)[:0]

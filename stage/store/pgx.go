@@ -81,8 +81,8 @@ func connectionsOf(name string) int {
 	return max(1, n)
 }
 
-// modes are those of pgx's Exec, by their names in rows. They differ in round trips, and in whether
-// the server gets parameters or one long text.
+// modes maps the names in rows to the modes of pgx's Exec. They differ in round trips, and in
+// whether the server gets parameters or one long text.
 var modes = map[string]pgx.QueryExecMode{
 	"": pgx.QueryExecModeCacheStatement, "cache-describe": pgx.QueryExecModeCacheDescribe, "describe-exec": pgx.QueryExecModeDescribeExec,
 	"exec": pgx.QueryExecModeExec, "simple": pgx.QueryExecModeSimpleProtocol,

@@ -68,7 +68,7 @@ func suite(rows []string, volumes ...volume) (lab.Suite, *lab.Service) {
 	}, relaxed
 }
 
-// mostBytes is how much a write may have, about, of which each worker keeps some copies.
+// mostBytes is about how large a write may be. Each worker keeps some copies of it.
 const mostBytes = 100 << 20
 
 // workloadOf is what the options ask for.
@@ -89,7 +89,7 @@ func workloadOf(set lab.Settings) workload {
 // bytes is about how many a write has.
 func (w *workload) bytes() int { return w.rows * w.letters }
 
-// serverCases are those on a real server, by what the table has before.
+// serverCases are the cases on a real server, one for each state that the table may be in before.
 func serverCases(s setting, service *lab.Service) []lab.Case {
 	rows := fmt.Sprintf("%d rows of %s", s.rows, s.size)
 	var cases []lab.Case
@@ -208,7 +208,7 @@ func sinkCase(w workload, transport pgtest.Transport) lab.Case {
 	return c
 }
 
-// serverCase returns a case on a real server, with contenders in addition to those of all cases.
+// serverCase returns a case on a real server. more are the contenders that only this case has.
 func serverCase(s setting, service *lab.Service, doc string, more ...*contender) lab.Case {
 	batch := 400 * time.Millisecond
 	if s.rows < 1000 {

@@ -108,13 +108,13 @@ func again(proven map[string]bool, caseName, contender string) bool {
 	if strings.Contains(caseName, "/rows=13200/") {
 		same = append(same, "peer", "phase", "column")
 	}
-	var of []string
+	var keys []string
 	for _, key := range strings.Split(caseName, "/") {
 		if name, _, _ := strings.Cut(key, "="); !slices.Contains(same, name) {
-			of = append(of, key)
+			keys = append(keys, key)
 		}
 	}
-	row := strings.Join(append(of, contender), "/")
+	row := strings.Join(append(keys, contender), "/")
 	every := []string{baseline, "lib=pgbulk/call=upsert/strategy=auto", precomputedName}
 	seen := proven[row]
 	proven[row] = true

@@ -43,8 +43,8 @@ func columnsOf(n int) []string {
 	return names
 }
 
-// types are those of the columns, for a colD of the given type unless the workload has types of its
-// own.
+// types lists the types of the columns. colD has the given type, unless the workload has its own
+// types.
 func (w workload) types(column string) []string {
 	if w.data == dataTyped {
 		return []string{"int8", "timestamptz", "uuid", "numeric", "text"}
@@ -96,7 +96,7 @@ func drawLetters(values *rand.Rand, letters []byte) {
 	}
 }
 
-// typed is a row of typed values. Ids ascend with gaps, as those of a sequence do.
+// typed is a row of typed values. Ids ascend with gaps, as a sequence gives them.
 func (w workload) typed(i int, ids *rand.Rand, values *writing) []any {
 	id := int64(1_000_000+10*i) + ids.Int64N(10)
 	at := time.UnixMicro(1_600_000_000_000_000 + values.Int64N(100_000_000_000_000)).UTC()

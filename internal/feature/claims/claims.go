@@ -186,11 +186,11 @@ func take(m *Measure, run *record.Record, rows map[string]*verdict.Result) Verdi
 	return judge(m, here)
 }
 
-func count(r *verdict.Result, of Figure) *int64 {
+func count(r *verdict.Result, figure Figure) *int64 {
 	switch {
 	case r == nil:
 		return nil
-	case of == Allocs:
+	case figure == Allocs:
 		return r.AllocsOp
 	}
 	return r.BytesOp

@@ -35,8 +35,8 @@ func carry(s Spec) (near, far *End, counters func() Counters, err error) {
 	return a.end, b.end, c.read, nil
 }
 
-// carrier carries packets between two hosts, on one thread. That waits for packets and for the time
-// by the kernel's own timers: those of Go are late by up to a millisecond (golang/go#44343).
+// carrier carries packets between two hosts, on one thread. The thread waits for packets and for
+// the time by the kernel's timers: Go's are late by up to a millisecond (golang/go#44343).
 type carrier struct {
 	started time.Time
 	hosts   [2]*host

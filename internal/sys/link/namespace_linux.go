@@ -54,7 +54,7 @@ func setCongestion(fd int, name string) error {
 type host struct {
 	end       *End
 	namespace *os.File
-	device    int // of which packets are read, and to which they are written
+	device    int // file descriptor that packets are read from and written to
 }
 
 // newHost makes a namespace with one device of that address, in which nothing else is.

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Processors are the processors that this process may run on, without those of a slower kind.
+// Processors are the processors that this process may run on, without the slower kind.
 func Processors() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
