@@ -26,9 +26,17 @@ const (
 type outbox struct {
 	vectored bool
 	parts    [][]byte
-	held     int // bytes of the values referred to
-	mark     int // where the part of the buffer that is not in parts begins
-	vector
+	held     int         // bytes of the values referred to
+	mark     int         // where the part of the buffer that is not in parts begins
+	rest     net.Buffers // while parts are written
+}
+
+// write writes the parts.
+func (o *outbox) write(nc net.Conn) error {
+	o.rest = o.parts
+	_, err := o.rest.WriteTo(nc)
+	o.rest = nil
+	return err
 }
 
 func (o *outbox) start(nc net.Conn) {

@@ -73,7 +73,6 @@ func open(ctx context.Context, pc *pgconn.PgConn, b *buffers) *stream {
 		answer: answer{copied: -1}, written: make(chan struct{}), done: make(chan struct{})}
 	s.out.start(s.nc)
 	s.read = func() { s.reading.Do(s.receive) }
-	s.waits = s.readSoon
 	s.cancelled = make(chan struct{})
 	s.unwatch = context.AfterFunc(ctx, s.cancel)
 	return s
