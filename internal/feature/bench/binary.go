@@ -173,6 +173,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 		var one Benchmark
 		var failed bool
 		var logged string
+		var queued time.Duration // it waited for a processor
 		if !hooks {
 			continue // the benchmark's own
 		} else if _, err := fmt.Sscanf(line, "runs %q", &running); err == nil {
@@ -181,10 +182,10 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 		} else if _, err := fmt.Sscanf(line, "stopped %q %t %q", &one.Name, &failed, &logged); err == nil {
 			one.Failed, stopped = stopReason(failed, logged), stopped || failed
 			one.Skips = !failed
-		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %t %d %d", &one.Name, &one.Took, &one.CPU, &one.Parallel, &one.Call, &one.Bytes); err != nil {
+		} else if _, err := fmt.Sscanf(line, "ran %q %d %d %d %t %d %d", &one.Name, &one.Took, &one.CPU, &queued, &one.Parallel, &one.Call, &one.Bytes); err != nil {
 			continue
 		}
-		one.Waits = one.CPU > 0 && one.Took > time.Millisecond && one.CPU < one.Took/2
+		one.Waits = waits(one.Took-queued, one.CPU)
 		if again && found[len(found)-1].Name == one.Name {
 			found = found[:len(found)-1] // it has run once more
 		}
@@ -196,6 +197,9 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 	// The benchmark that ended the process may already be listed as run.
 	return finished(found, running, stopped, within, patience, err, trouble)
 }
+
+// waits reports whether an operation waits for something else than a processor.
+func waits(took, cpu time.Duration) bool { return cpu > 0 && took > time.Millisecond && cpu < took/2 }
 
 // finished adds to what a listing found why its process did not end well, as a fault of the
 // benchmark that ran then.
