@@ -5,6 +5,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"postage/internal/kit/report"
 	"postage/internal/sys/proc"
 )
 
@@ -13,3 +14,7 @@ func (p program) others() []*cobra.Command { return nil }
 func (p program) hidden() []*cobra.Command { return nil }
 
 func ownServers() map[string]proc.Server { return map[string]proc.Server{} }
+
+func showAgainst(*cobra.Command, string, string, report.Form) (printed bool, err error) {
+	return false, nil
+}

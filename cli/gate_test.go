@@ -126,7 +126,7 @@ func TestTooLittleTime(t *testing.T) {
 		recipe string
 	}{
 		"few":     {few, "too little time for 5 of 5 rows, which want 4 blocks each: give --budget 3m0s, or measure fewer"},
-		"untimed": {untimed, "too little time for 2 of 7 rows, which want 4 blocks each: give --budget 8m0s, or measure fewer"},
+		"untimed": {untimed, "too little time for 2 of 7 rows, which want 4 blocks each: give --budget 3m0s, or measure fewer"},
 	} {
 		file := saved(t, folder, name+".txt", of.rec)
 		for form, outcome := range map[string]string{"": "\ninconclusive: ", "--markdown": "### Postage: inconclusive\n\n", "--json": `"outcome": "inconclusive",` + "\n  \"recipe\": \""} {

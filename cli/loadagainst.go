@@ -1,3 +1,5 @@
+//go:build !benchonly
+
 package cli
 
 import (
@@ -277,6 +279,21 @@ func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*load
 	}
 	rec.Header.Seconds = header.Seconds
 	return rec, nil
+}
+
+// showAgainst prints a kept comparison of two servers, or makes a page of it, if the file is one.
+func showAgainst(cmd *cobra.Command, name, page string, form report.Form) (printed bool, err error) {
+	if !loadagainst.Is(name) {
+		return false, nil
+	}
+	rec, err := loadagainst.Load(name)
+	if err != nil {
+		return true, err
+	}
+	if page != "" {
+		return true, writeFile(page, rec.HTML)
+	}
+	return true, rec.Print(cmd.OutOrStdout(), form)
 }
 
 // described says what is sent.

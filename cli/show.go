@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/feature/loadagainst"
 	"postage/internal/feature/show"
 	"postage/internal/kit/report"
 	"postage/lab"
@@ -30,12 +29,10 @@ plots and tables. It needs no network and no other file, and is complete without
   postage show encode.txt seal.txt --html costs.html`,
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if page.file != "" && len(args) == 1 && loadagainst.Is(args[0]) {
-				two, err := loadagainst.Load(args[0])
-				if err != nil {
+			if len(args) == 1 {
+				if printed, err := showAgainst(cmd, args[0], page.file, flags.form(cmd)); printed {
 					return err
 				}
-				return writeFile(page.file, two.HTML)
 			}
 			if page.file != "" {
 				return p.makePage(cmd, args, &page)
@@ -45,13 +42,6 @@ plots and tables. It needs no network and no other file, and is complete without
 			}
 			if len(args) > 1 {
 				return hinted(errors.New("it prints one run"), "--html FILE makes a page of several; `postage compare` compares two")
-			}
-			if len(args) == 1 && loadagainst.Is(args[0]) {
-				two, err := loadagainst.Load(args[0])
-				if err != nil {
-					return err
-				}
-				return two.Print(cmd.OutOrStdout(), flags.form(cmd))
 			}
 			rec, err := loadRun(strings.Join(args, ""))
 			if err != nil {

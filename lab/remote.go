@@ -73,15 +73,14 @@ func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer re
 			return reply{N: 1, Warnings: []string{"one operation fills a batch: what it sets up within its timer is in its time"}}, nil
 		}
 	}
+	if single > target/2 { // there is room for one operation, or something is fixed in it
+		b, err := run(2)
+		if err != nil || float64(b.WallNS) >= grown*2*float64(single) {
+			return reply{N: 1}, err
+		}
+	}
 	// The more is fixed, the longer batches are: their difference must not drown in it.
-	target = max(target, single)
-	if answer.N, err = calibrate(target, 2, run); err != nil || single <= target/2 {
-		return answer, err
-	}
-	b, err := run(answer.N)
-	if err == nil && float64(b.WallNS) >= grown*float64(single)*float64(answer.N) {
-		answer.N = 1
-	}
+	answer.N, err = calibrate(max(target, single), 2, run)
 	return answer, err
 }
 

@@ -19,10 +19,10 @@ func (c *Changes) Recipe() string {
 	}
 	all := len(c.Rows) + c.Untimed
 	const needed = stats.MinBlocks
-	few := c.Untimed
+	few, fewest := c.Untimed, needed
 	for _, r := range c.Rows {
-		if len(c.New.BlocksOf(r.New.Row.Case)) < needed {
-			few++
+		if n := len(c.New.BlocksOf(r.New.Row.Case)); n < needed {
+			few, fewest = few+1, min(fewest, max(1, n))
 		}
 	}
 	if few == 0 {
@@ -40,7 +40,10 @@ func (c *Changes) Recipe() string {
 		}
 	}
 	took += each * time.Duration(c.Untimed)
-	budget := (took * needed * 5 / 4).Truncate(time.Minute) + time.Minute
+	// The run as a whole took more than its blocks, and was too short.
+	run := c.New.Run.Elapsed * needed / time.Duration(fewest) * time.Duration(all) / time.Duration(max(1, len(c.Rows)))
+	enough := max(took*needed, run)
+	budget := (enough * 5 / 4).Truncate(time.Minute) + time.Minute
 	return fmt.Sprintf("too little time for %d of %s, which want %d blocks each: give --budget %v, or measure fewer", few, words.Counted(all, "row"), needed, budget)
 }
 
