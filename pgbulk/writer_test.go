@@ -139,6 +139,9 @@ func TestWriterClose(t *testing.T) {
 func TestAlteredBetween(t *testing.T) {
 	for _, s := range strategies {
 		for _, op := range []operation{opInsert, opUpsert} {
+			if s == pgbulk.Copy && op == opInsert {
+				continue // it has the lock of its COPY from the first row on
+			}
 			t.Run(fmt.Sprint(op, "/", name(s)), func(t *testing.T) {
 				conn, other := connect(t), connect(t)
 				table := pgbulk.Table{Name: newTable(t, conn, `id int primary key, "it's" int8`), Columns: []string{"id", "it's"}, Key: []string{"id"}}
@@ -154,7 +157,7 @@ func TestAlteredBetween(t *testing.T) {
 				if err == nil {
 					err = w.Flush()
 				}
-				if s == pgbulk.Auto && op == opInsert || s == pgbulk.Copy && op == opInsert {
+				if s == pgbulk.Auto && op == opInsert {
 					if err == nil || !strings.Contains(err.Error(), "the table was altered") {
 						t.Errorf("error %v", err)
 					}
