@@ -411,7 +411,7 @@ func TestContributing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const neighbour = "\t\t\tjsonV2(k.plain),\n"
+	const neighbour = "\t\t\tjsonV2(k.plain, generatedTags),\n"
 	if !bytes.Contains(text, []byte(neighbour)) {
 		t.Fatal("suite.go does not have the line that the new one goes after")
 	}

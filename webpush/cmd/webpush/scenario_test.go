@@ -162,7 +162,9 @@ func newStage(t *testing.T, each int, hosts ...string) *stage {
 			t.Fatal(err)
 		}
 	}
+	s.mu.Lock()
 	s.begun = time.Now()
+	s.mu.Unlock()
 	return s
 }
 
