@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
 	"postage/internal/sys/proc"
@@ -22,7 +21,7 @@ type Served struct {
 	Addr    string
 	process *proc.Process
 	guard   *proc.Watchdog // kills the server's group should this process die
-	said    tail
+	said    proc.Output
 }
 
 // startWithin is how long a server may take until it listens; `go run` builds it first.
@@ -58,7 +57,7 @@ func Serve(ctx context.Context, command, folder string) (*Served, error) {
 		case <-s.process.Done:
 			err = s.Ended()
 		case <-deadline:
-			err = fmt.Errorf("nothing listens on %s after %v%s", s.Addr, startWithin, s.said.text())
+			err = fmt.Errorf("nothing listens on %s after %v%s", s.Addr, startWithin, s.text())
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
@@ -76,7 +75,7 @@ func (s *Served) PID() int { return s.process.PID }
 func (s *Served) Ended() error {
 	select {
 	case <-s.process.Done:
-		return fmt.Errorf("the server has ended (%v)%s", s.process.Err(), s.said.text())
+		return fmt.Errorf("the server has ended (%v)%s", s.process.Err(), s.text())
 	default:
 		return nil
 	}
@@ -88,30 +87,15 @@ func (s *Served) Close() {
 	s.guard.Stop()
 }
 
-// tail keeps the end of what a server says.
-type tail struct {
-	mu  sync.Mutex
-	all []byte
-}
+// saidLength is how much of what a server has said an error repeats.
+const saidLength = 2000
 
-// tailLength is how much of it that is.
-const tailLength = 2000
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.all = append(t.all, p...)
-	t.all = t.all[max(0, len(t.all)-tailLength):]
-	return len(p), nil
-}
-
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.all) == 0 {
+func (s *Served) text() string {
+	said := strings.TrimSpace(s.said.String())
+	if said == "" {
 		return ""
 	}
-	return ": it said\n" + string(bytes.TrimSpace(t.all))
+	return ": it said\n" + said[max(0, len(said)-saidLength):]
 }
 
 // SameAnswers sends a request to both servers, and says how their answers differ, "" if they have

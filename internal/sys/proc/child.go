@@ -31,7 +31,7 @@ type Child struct {
 	process *Process
 	stdin   io.WriteCloser
 	lines   chan []byte // closed when the process has ended
-	stderr  *output
+	stderr  *Output
 
 	ask  sync.Mutex // guards late
 	late int        // answers still to come to callers that have given up
@@ -54,7 +54,7 @@ type Command struct {
 
 // Open starts a command.
 func Open(c Command) (*Child, error) {
-	p := &Child{who: c.Who, group: c.Group, cmd: exec.Command(c.Args[0], c.Args[1:]...), lines: make(chan []byte, 1), stderr: &output{}}
+	p := &Child{who: c.Who, group: c.Group, cmd: exec.Command(c.Args[0], c.Args[1:]...), lines: make(chan []byte, 1), stderr: &Output{}}
 	p.cmd.Env, p.cmd.Dir = append(os.Environ(), c.Environment...), c.Folder
 	if c.Group {
 		OwnGroup(p.cmd)

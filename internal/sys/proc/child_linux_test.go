@@ -231,7 +231,7 @@ func TestKillGroup(t *testing.T) {
 
 // A hang says where, from the stacks that Go prints on SIGQUIT.
 func TestMainGoroutine(t *testing.T) {
-	o := &output{first: []byte("SIGQUIT: quit\nPC=0x1\n\ngoroutine 1 gp=0x1 m=nil [select (no cases)]:\n" +
+	o := &Output{first: []byte("SIGQUIT: quit\nPC=0x1\n\ngoroutine 1 gp=0x1 m=nil [select (no cases)]:\n" +
 		"runtime.gopark(0x1, 0x2)\n\t/go/src/runtime/proc.go:1 +0x1\nexample.org/lab.work(0x3)\n\t/src/lab/work.go:7 +0x1\n\ngoroutine 2 [running]:\n")}
 	if got, want := o.mainGoroutine(), "[select (no cases)] runtime.gopark < lab.work"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -24,9 +24,9 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("%s ended (%s): %s", e.Who, e.How, e.Why)
 }
 
-// output keeps the beginning and the end of what a process writes to standard error: a crash's
+// Output keeps the beginning and the end of what a process writes to standard error: a crash's
 // reason comes first, after earlier output.
-type output struct {
+type Output struct {
 	mu          sync.Mutex
 	first, last []byte
 	total       int
@@ -38,7 +38,7 @@ const (
 	lastBytes  = 4 << 10
 )
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.total += len(p)
@@ -49,19 +49,19 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (o *output) length() int {
+func (o *Output) length() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.total
 }
 
-func (o *output) String() string {
+func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return string(o.first) + string(o.last)
 }
 
-func (o *output) reason() string { return Reason(o.String()) }
+func (o *Output) reason() string { return Reason(o.String()) }
 
 // Reason is the line of a program's output that says why a Go program crashed, or a test failed;
 // else the first line.
@@ -79,7 +79,7 @@ func Reason(said string) string {
 
 // mainGoroutine finds in a dump of stacks what the main goroutine was doing, and where: its state
 // and its innermost calls, "" if there is no dump.
-func (o *output) mainGoroutine() string {
+func (o *Output) mainGoroutine() string {
 	_, stack, found := strings.Cut(o.String(), "\ngoroutine 1 ")
 	if !found {
 		return ""
