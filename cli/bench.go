@@ -307,7 +307,7 @@ func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Change
 	if err := answers(cmd, changes); err != nil {
 		return err
 	}
-	if err := gateStatus(changes.Outcome(), missing); err != nil {
+	if err := gateStatus(cmd, changes.Outcome(), missing, rec.Run.Vary); err != nil {
 		return err
 	}
 	if lost > 0 {

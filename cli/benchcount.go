@@ -73,7 +73,7 @@ func countBench(cmd *cobra.Command, set *bench.Set, arguments []string, flags *b
 		return err
 	}
 	if flags.gate {
-		return gateStatus(run.Outcome, set.Lost)
+		return gateStatus(cmd, run.Outcome, set.Lost, run.Vary)
 	}
 	if len(set.Lost) > 0 || slices.ContainsFunc(run.Rows, func(c bench.Counted) bool { return c.Failed != "" }) {
 		return errFailedRow

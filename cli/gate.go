@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"postage/internal/feature/build"
 	"postage/internal/feature/show"
@@ -44,22 +48,58 @@ func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form, junit string
 	if err := show.Gate(cmd.OutOrStdout(), c, form); err != nil {
 		return err
 	}
-	return gateStatus(c.Outcome(), nil)
+	return gateStatus(cmd, c.Outcome(), nil, c.New.Run.Vary)
 }
 
 // gateStatus is the error that decides a gate's exit code: the outcome, unless the new code lost
-// some benchmarks.
-func gateStatus(outcome verdict.Outcome, lost []string) error {
+// some benchmarks. vary is what the sides differ in.
+func gateStatus(cmd *cobra.Command, outcome verdict.Outcome, lost []string, vary string) error {
 	if len(lost) > 0 {
 		return hinted(fmt.Errorf("no answer for %s: the new code does not build there, or fails", strings.Join(lost, ", ")), "the lines above say why")
 	}
 	switch outcome {
 	case verdict.Regressed:
+		bisectHint(cmd, vary)
 		return exitRegressed
 	case verdict.Inconclusive:
 		return exitInconclusive
 	}
 	return nil
+}
+
+// revisionAndTree is the value of --vary for a revision and the working tree.
+var revisionAndTree = regexp.MustCompile(`^@([0-9a-f]+),@$`)
+
+// bisectHint prints the line with which git finds the commit that regressed, if there are several
+// commits between the sides.
+func bisectHint(cmd *cobra.Command, vary string) {
+	old := revisionAndTree.FindStringSubmatch(vary)
+	if old == nil || cmd.Flags().Lookup("against") == nil || cmd.Flags().Changed("resume") {
+		return
+	}
+	between, err := build.Output(cmd.Context(), "", "git", "rev-list", "--count", old[1]+"..HEAD")
+	if n, _ := strconv.Atoi(between); err != nil || n < 2 {
+		return
+	}
+	again := []string{"postage", cmd.Name()}
+	for _, argument := range cmd.Flags().Args() {
+		again = append(again, quoted(argument))
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains([]string{"against", "vary", "out", "html", "json", "markdown", "wide"}, f.Name) {
+			again = append(again, quoted(strings.TrimSuffix("--"+f.Name+"="+strings.Trim(f.Value.String(), "[]"), "=true")))
+		}
+	})
+	say(cmd, "to find the commit: git bisect start HEAD %.12s && git bisect run sh -c '%s --against=%.12s; code=$?; [ $code -lt 2 ] || code=125; exit $code'",
+		old[1], strings.Join(again, " "), old[1])
+}
+
+// quoted quotes a word for the shell, within single quotes.
+func quoted(word string) string {
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:@%+") == "" {
+		return word
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`, `'`, `'\''`).Replace(word) + `"`
 }
 
 // oneSided refuses two runs, which cannot be gated.

@@ -155,7 +155,7 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 	for _, line := range lines {
 		say(cmd, "--gate %s", line)
 	}
-	return gateStatus(outcome, nil)
+	return gateStatus(cmd, outcome, nil, "")
 }
 
 // openSides starts both servers, if they are to be started, and opens connections to them.

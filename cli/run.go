@@ -46,7 +46,7 @@ func (p program) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags, g
 	if err := answers(cmd, changes); err != nil {
 		return err
 	}
-	return gateStatus(changes.Outcome(), nil)
+	return gateStatus(cmd, changes.Outcome(), nil, rec.Run.Vary)
 }
 
 // firstLookBudget is how long a first look takes.
