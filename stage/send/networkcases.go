@@ -149,7 +149,7 @@ func (f *linkFlag) Set(text string) (err error) {
 
 func (f *linkFlag) flags(set *flag.FlagSet) {
 	*f = linkFlag{}
-	set.Var(f, "link", "a `network` between client and server of the stages send and route, such as\nrtt=20ms,loss=1%,rate=50mbit; also burst, queue and cc (needs root, or `unshare -Urn`; see docs/network.md)")
+	set.Var(f, "link", "a `network` between client and server of the stages send and route, such as\nrtt=20ms,loss=1%,rate=50mbit; also burst and cc (needs root, or `unshare -Urn`; see docs/network.md)")
 }
 
 // choose puts the network under the rows; those that have one of their own are left out then.

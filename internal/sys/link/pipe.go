@@ -11,7 +11,6 @@ import (
 // moment, and do not go back.
 type pipe struct {
 	spec            Spec
-	bytes, packets  int // what may wait
 	random          *rand.Rand
 	losing          bool          // of Gilbert and Elliott's two states, the one in which packets are lost
 	last            time.Duration // when it was looked at
@@ -38,9 +37,7 @@ type Totals struct {
 }
 
 func newPipe(s Spec, direction uint64) *pipe {
-	p := &pipe{spec: s, random: rand.New(rand.NewPCG(s.Seed, direction))}
-	p.bytes, p.packets = s.queue()
-	return p
+	return &pipe{spec: s, random: rand.New(rand.NewPCG(s.Seed, direction))}
 }
 
 // take gives a packet to the link. It reports whether the packet is on its way now, which makes its
@@ -50,8 +47,7 @@ func (p *pipe) take(now time.Duration, data []byte) bool {
 	for ; p.departed < len(p.waiting) && p.waiting[p.departed].leaves <= now; p.departed++ {
 		p.queued -= len(p.waiting[p.departed].data)
 	}
-	if p.spec.Rate != 0 && p.departed < len(p.waiting) &&
-		(p.queued+len(data) > p.bytes || len(p.waiting)-p.departed >= p.packets) {
+	if p.spec.Rate != 0 && p.departed < len(p.waiting) && p.queued+len(data) > p.spec.queue() {
 		p.Dropped++
 		return false
 	}

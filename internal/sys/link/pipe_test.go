@@ -64,37 +64,32 @@ func TestBurstsEnd(t *testing.T) {
 // for is dropped, and only that.
 func TestQueue(t *testing.T) {
 	const size, rate = 1000, 8e6 // a packet takes 1 ms
-	for _, s := range []Spec{
-		{RTT: 20 * time.Millisecond, Rate: rate, QueuePackets: 10},
-		{RTT: 20 * time.Millisecond, Rate: rate, QueueBytes: 10*size + size/2},
-	} {
-		p := newPipe(s, 1)
-		taken := 0
-		for range 25 { // all at once
-			if p.take(0, make([]byte, size)) {
-				taken++
-			}
+	p := newPipe(Spec{RTT: 100 * time.Millisecond, Rate: rate}, 1)
+	taken := 0
+	for range 125 { // all at once
+		if p.take(0, make([]byte, size)) {
+			taken++
 		}
-		if taken != 10 || p.Dropped != 15 || p.Packets != 25 {
-			t.Errorf("%v: took %d of 25: %+v", s, taken, p.Totals)
+	}
+	if taken != 100 || p.Dropped != 25 || p.Packets != 125 {
+		t.Errorf("took %d of 125: %+v", taken, p.Totals)
+	}
+	room := 0
+	for at := 3*time.Millisecond + time.Microsecond; p.take(at, make([]byte, size)); {
+		room++
+	}
+	if room != 3 {
+		t.Errorf("after 3 ms there is room for %d packets, want 3", room)
+	}
+	for i := range 103 {
+		due, some := p.next()
+		if want := time.Duration(i+1)*time.Millisecond + 50*time.Millisecond; !some || due != want {
+			t.Errorf("packet %d arrives after %v, %v, want %v", i, due, some, want)
 		}
-		room := 0
-		for at := 3*time.Millisecond + time.Microsecond; p.take(at, make([]byte, size)); {
-			room++
-		}
-		if room != 3 {
-			t.Errorf("%v: after 3 ms there is room for %d packets, want 3", s, room)
-		}
-		for i := range 13 {
-			due, some := p.next()
-			if want := time.Duration(i+1)*time.Millisecond + 10*time.Millisecond; !some || due != want {
-				t.Errorf("%v: packet %d arrives after %v, %v, want %v", s, i, due, some, want)
-			}
-			p.arrive()
-		}
-		if _, some := p.next(); some || p.queued != 0 {
-			t.Errorf("%v: something is left: %d bytes", s, p.queued)
-		}
+		p.arrive()
+	}
+	if _, some := p.next(); some || p.queued != 0 {
+		t.Errorf("something is left: %d bytes", p.queued)
 	}
 }
 

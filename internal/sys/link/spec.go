@@ -26,10 +26,6 @@ type Spec struct {
 	Loss  float64       // part of the packets that is lost, from 0 to below 1
 	Burst float64       // packets that are lost in a row, on average; 0 for loss that is independent
 	Rate  float64       // bits a second, IP headers included; 0 for no limit
-	// QueueBytes and QueuePackets are what may wait for the rate; a packet more is dropped. Where
-	// both are 0, it is what the link carries in a round trip, but at least 64 packets of 1500
-	// bytes.
-	QueueBytes, QueuePackets int
 	// Congestion is the kernel's congestion control of TCP, "" for cubic, which is Linux's default.
 	Congestion string
 	Seed       uint64 // draws the losses
@@ -44,8 +40,7 @@ const (
 	mtu      = 1500
 )
 
-// Parse reads a spec: "rtt=20ms,loss=1%,burst=4,rate=50mbit,queue=64kb,cc=bbr". Each part may be
-// left out. A queue without a unit is of packets.
+// Parse reads a spec: "rtt=20ms,loss=1%,burst=4,rate=50mbit,cc=bbr". Each part may be left out.
 func Parse(text string) (Spec, error) {
 	var s Spec
 	var seen []string
@@ -61,9 +56,6 @@ func Parse(text string) (Spec, error) {
 	}
 	if s.Burst != 0 && s.Loss == 0 {
 		return s, fmt.Errorf("link %q: a burst without loss: add loss=1%%", text)
-	}
-	if s.Rate == 0 && (s.QueuePackets != 0 || s.QueueBytes != 0) {
-		return s, fmt.Errorf("link %q: a queue without a rate, for which alone packets wait: add rate=50mbit", text)
 	}
 	return s, nil
 }
@@ -90,33 +82,22 @@ func (s *Spec) set(key, value string) (err error) {
 			return fmt.Errorf("want the packets that are lost in a row, from 1 to 1000, such as 4")
 		}
 	case "rate":
-		s.Rate, err = quantity(value, map[string]float64{"kbit": 1e3, "mbit": 1e6, "gbit": 1e9})
+		s.Rate, err = bitsASecond(value)
 		if err != nil || !(s.Rate >= 10e3 && s.Rate <= mostRate) {
 			return fmt.Errorf("want bits a second from 10kbit to %gmbit, which is what this link can do, such as 50mbit", mostRate/1e6)
-		}
-	case "queue":
-		packets, bad := strconv.Atoi(value)
-		if s.QueuePackets = packets; bad != nil {
-			var bytes float64
-			bytes, err = quantity(value, map[string]float64{"kb": 1e3, "mb": 1e6})
-			s.QueueBytes = int(bytes)
-		}
-		if err != nil || bad == nil && packets < 1 || bad != nil && !(s.QueueBytes >= mtu && s.QueueBytes <= 1e9) {
-			return fmt.Errorf("want packets, such as 100, or bytes, such as 64kb")
 		}
 	case "cc":
 		if s.Congestion = value; value == "" {
 			return fmt.Errorf("want a congestion control of this kernel, such as cubic")
 		}
 	default:
-		return fmt.Errorf("want rtt, loss, burst, rate, queue or cc, such as rtt=20ms,loss=1%%,rate=50mbit")
+		return fmt.Errorf("want rtt, loss, burst, rate or cc, such as rtt=20ms,loss=1%%,rate=50mbit")
 	}
 	return nil
 }
 
-// quantity reads a number with one of the units.
-func quantity(text string, units map[string]float64) (float64, error) {
-	for unit, scale := range units {
+func bitsASecond(text string) (float64, error) {
+	for unit, scale := range map[string]float64{"kbit": 1e3, "mbit": 1e6, "gbit": 1e9} {
 		if number, ok := strings.CutSuffix(text, unit); ok {
 			n, err := strconv.ParseFloat(number, 64)
 			return n * scale, err
@@ -134,12 +115,6 @@ func (s Spec) String() string {
 	if s.Rate != 0 {
 		parts = append(parts, "rate="+number(s.Rate/1e6)+"mbit")
 	}
-	switch {
-	case s.QueuePackets != 0:
-		parts = append(parts, "queue="+strconv.Itoa(s.QueuePackets))
-	case s.QueueBytes != 0:
-		parts = append(parts, "queue="+number(float64(s.QueueBytes)/1e3)+"kb")
-	}
 	if s.Congestion != "" {
 		parts = append(parts, "cc="+s.Congestion)
 	}
@@ -148,13 +123,6 @@ func (s Spec) String() string {
 
 func number(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'g', -1, 64) }
 
-// queue is what may wait for the rate, in bytes and packets; each is a limit.
-func (s *Spec) queue() (bytes, packets int) {
-	switch {
-	case s.QueuePackets != 0:
-		return math.MaxInt, s.QueuePackets
-	case s.QueueBytes != 0:
-		return s.QueueBytes, math.MaxInt
-	}
-	return max(64*mtu, int(s.Rate/8*s.RTT.Seconds())), math.MaxInt
-}
+// queue is how many bytes may wait for the rate; a packet more is dropped. It is what the link
+// carries in a round trip, but at least 64 packets.
+func (s *Spec) queue() int { return max(64*mtu, int(s.Rate/8*s.RTT.Seconds())) }
