@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -30,7 +29,7 @@ func openCounter(kind uint32, config uint64, open func(attr *unix.PerfEventAttr,
 	// Inheritance does not cover existing threads. A thread that starts meanwhile may be counted
 	// twice or not at all: then try again.
 	for range 10 {
-		before, err := threads()
+		before, err := threadsOf("self")
 		if err != nil {
 			return nil, fmt.Errorf("count instructions: %w: %w", ErrNotAvailable, err)
 		}
@@ -42,7 +41,7 @@ func openCounter(kind uint32, config uint64, open func(attr *unix.PerfEventAttr,
 			}
 			c.files = append(c.files, file)
 		}
-		if after, err := threads(); err == nil && slices.Equal(before, after) {
+		if after, err := threadsOf("self"); err == nil && slices.Equal(before, after) {
 			return c, nil
 		}
 		if err := c.Close(); err != nil {
@@ -78,19 +77,6 @@ func attributes(kind uint32, config uint64) *unix.PerfEventAttr {
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
 	return &attr
-}
-
-// threads are the ids of this process's threads.
-func threads() ([]int, error) {
-	entries, err := os.ReadDir("/proc/self/task")
-	var ids []int
-	for _, e := range entries {
-		if id, err := strconv.Atoi(e.Name()); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids, err
 }
 
 // Count is the number of instructions so far; ok is false if the processor's counters were shared
