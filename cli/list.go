@@ -242,7 +242,7 @@ func listRows(w io.Writer, entries []lab.Entry) error {
 func listCase(b *strings.Builder, rows []lab.Entry, modules map[string]string) {
 	c := rows[0].Case
 	fmt.Fprintf(b, "%s\n%s\n", c.Name, indented("  ", c.Doc))
-	checks, settings, properties := alike(rows)
+	checks, settings, properties := common(rows)
 	if checks != "" {
 		fmt.Fprintf(b, "%s\n", indented("  proof: ", checks))
 	}
@@ -257,9 +257,9 @@ func listCase(b *strings.Builder, rows []lab.Entry, modules map[string]string) {
 	}
 }
 
-// alike is what is to be said once of rows: the commonest proof, and the settings and properties
-// that all of them have.
-func alike(rows []lab.Entry) (checks string, settings, properties map[string]string) {
+// common is what is said once of rows: the commonest proof, and the settings and properties that all
+// of them have.
+func common(rows []lab.Entry) (checks string, settings, properties map[string]string) {
 	times := map[string]int{}
 	first := true
 	for i := range rows {

@@ -117,12 +117,12 @@ func (f *measureFlags) unfinished(cmd *cobra.Command) (*measurement, error) {
 	} else if m.rec.Run.Complete {
 		return nil, hinted(fmt.Errorf("%s: the run is complete", m.out), "give --budget to measure it further")
 	}
-	if is := isBench(m.rec); is != (cmd.Name() == "bench") {
-		by := "run"
-		if is {
-			by = "bench"
+	if bench := isBench(m.rec); bench != (cmd.Name() == "bench") {
+		maker := "run"
+		if bench {
+			maker = "bench"
 		}
-		return nil, hinted(fmt.Errorf("%s is not a record of `postage %s`", m.out, cmd.Name()), "postage "+by+" --resume "+f.resume)
+		return nil, hinted(fmt.Errorf("%s is not a record of `postage %s`", m.out, cmd.Name()), "postage "+maker+" --resume "+f.resume)
 	}
 	f.vary, f.layouts = m.rec.Run.Vary, max(1, m.rec.Run.Layouts)
 	return m, f.gateable(m.out)
@@ -191,7 +191,7 @@ func (m *measurement) measure(cmd *cobra.Command, conductor lab.Conductor, print
 		say(cmd, "record saved as %s", m.out)
 		return print(true)
 	}
-	say(cmd, "interrupted; to resume: postage %s --resume %s%s", cmd.Name(), m.out, again(cmd))
+	say(cmd, "interrupted; to resume: postage %s --resume %s%s", cmd.Name(), m.out, suiteFlags(cmd))
 	return errors.Join(interrupted, print(false))
 }
 

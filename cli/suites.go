@@ -40,8 +40,8 @@ func (p program) addFlags(cmd *cobra.Command) error {
 // ofSuite marks the flags that suites have added.
 const ofSuite = "suite"
 
-// again lists the flags to repeat when a run is resumed: the record does not name its servers.
-func again(cmd *cobra.Command) string {
+// suiteFlags lists the flags to repeat when a run is resumed: the record does not name its servers.
+func suiteFlags(cmd *cobra.Command) string {
 	text := ""
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Annotations[ofSuite] != nil {
@@ -52,10 +52,10 @@ func again(cmd *cobra.Command) string {
 }
 
 // choose has each suite look at its part of what is to be measured.
-func (p program) choose(cmd *cobra.Command, entries []lab.Entry, of lab.Choice) ([]lab.Entry, error) {
+func (p program) choose(cmd *cobra.Command, entries []lab.Entry, choice lab.Choice) ([]lab.Entry, error) {
 	var chosen []lab.Entry
 	for _, suite := range p.suites {
-		c := new(of)
+		c := new(choice)
 		for _, e := range entries {
 			if e.Stage == suite.Stage {
 				c.Entries = append(c.Entries, e)
@@ -74,7 +74,7 @@ func (p program) choose(cmd *cobra.Command, entries []lab.Entry, of lab.Choice) 
 	if len(chosen) == 0 {
 		return nil, hinted(errors.New("nothing is left to be measured"), "`postage list` shows all rows")
 	}
-	if of.Resumed {
+	if choice.Resumed {
 		return entries, nil // in the record's order
 	}
 	return chosen, nil

@@ -136,7 +136,7 @@ func TestDSNReachesServices(t *testing.T) {
 			t.Errorf("%s: %s", row.Name, row.Proof)
 		}
 	}
-	if got := again(cmd); got != " --context c --dsn ..." {
+	if got := suiteFlags(cmd); got != " --context c --dsn ..." {
 		t.Errorf("to resume: %q", got)
 	}
 }

@@ -136,12 +136,12 @@ var commonMetrics = []string{record.EncodedBytes, record.ClientCPU, record.Serve
 func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 	out := RecordForm{Version: 3, Machine: MachineOf(&rec.Machine), Seed: rec.Run.Seed, Partial: !rec.Run.Complete,
 		Rows: []row{}, Answers: []answer{}, Warnings: report.List(a.Warnings)}
-	if is := rec.Run.World; is != nil {
-		out.World = &world{is.LiveHeap, is.GOGC, is.Procs}
+	if w := rec.Run.World; w != nil {
+		out.World = &world{w.LiveHeap, w.GOGC, w.Procs}
 	}
-	if is := rec.Run.Self; is != nil {
-		out.Duty = &is.Duty
-		out.Self = &self{report.OrNull(is.PeakBytes), rec.Run.Elapsed.Seconds()}
+	if s := rec.Run.Self; s != nil {
+		out.Duty = &s.Duty
+		out.Self = &self{report.OrNull(s.PeakBytes), rec.Run.Elapsed.Seconds()}
 	}
 	rows := map[string]row{}
 	for _, c := range a.Cases {
@@ -177,14 +177,14 @@ func answerForm(c *verdict.CaseResult, advice *verdict.Advice) answer {
 }
 
 func rowForm(r *verdict.Result) row {
-	is := r.Row
+	about := r.Row
 	out := row{
-		Name: is.Name, Stage: is.Stage, Case: is.Case, Contender: is.Contender, Role: is.Role, Floor: report.OrNull(is.Floor),
-		Settings: report.Map(is.Settings), Properties: report.Map(is.Properties), Checks: report.OrNull(is.Checks),
-		Revision: report.OrNull(is.Revision), OldOf: report.OrNull(is.OldOf), Instrument: report.OrNull(is.Instrument),
-		N: report.OrNull(is.N), Value: report.OrNull(is.Value), Proof: is.Proof, Warnings: report.List(is.Warnings),
+		Name: about.Name, Stage: about.Stage, Case: about.Case, Contender: about.Contender, Role: about.Role, Floor: report.OrNull(about.Floor),
+		Settings: report.Map(about.Settings), Properties: report.Map(about.Properties), Checks: report.OrNull(about.Checks),
+		Revision: report.OrNull(about.Revision), OldOf: report.OrNull(about.OldOf), Instrument: report.OrNull(about.Instrument),
+		N: report.OrNull(about.N), Value: report.OrNull(about.Value), Proof: about.Proof, Warnings: report.List(about.Warnings),
 		Blocks: r.Blocks, NSOp: r.NSOp, WallOp: r.WallOp, Ratio: ratioOf(r.Ratio), Verdict: r.Verdict, Wall: ratioOf(r.Wall),
-		BytesOp: r.BytesOp, AllocsOp: r.AllocsOp, InstructionsOp: r.InstructionsOp, Module: is.Module, Metrics: map[string]*float64{},
+		BytesOp: r.BytesOp, AllocsOp: r.AllocsOp, InstructionsOp: r.InstructionsOp, Module: about.Module, Metrics: map[string]*float64{},
 	}
 	if r.FloorRatio != nil {
 		out.FloorRatio = report.Finite(r.FloorRatio.Value)

@@ -227,7 +227,7 @@ func Table[T any](d *Doc, columns []Column[T], rows []T, paint func(row T, text 
 // fit makes a table fit: it drops columns that need not be there, the last first, and shortens
 // names so that they still differ. It returns the columns that are left.
 func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
-	over := func() int {
+	excess := func() int {
 		sum := -2
 		for _, w := range widthsOf(cells) {
 			sum += w + 2
@@ -246,9 +246,9 @@ func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
 		}
 		return false
 	}
-	for over() > 0 && drop(IfRoom) {
+	for excess() > 0 && drop(IfRoom) {
 	}
-	if over() <= 0 {
+	if excess() <= 0 {
 		return columns
 	}
 	names := 0 // the widest column of texts
@@ -259,13 +259,13 @@ func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
 	}
 	rename(cells, names, columns[names].Alike, Values)
 	shortened := func() bool {
-		length := widthsOf(cells)[names] - over()
+		length := widthsOf(cells)[names] - excess()
 		return length >= nameLength && rename(cells, names, columns[names].Alike, func(name string) string { return middle(name, length) })
 	}
-	for over() > 0 && !shortened() && drop(Lastly) {
+	for excess() > 0 && !shortened() && drop(Lastly) {
 	}
-	if over() > 0 {
-		squeeze(columns, cells, over())
+	if excess() > 0 {
+		squeeze(columns, cells, excess())
 	}
 	return columns
 }
@@ -295,11 +295,11 @@ func squeeze[T any](columns []Column[T], cells [][]string, by int) {
 
 // rename changes the names in a column, if they still differ or may be alike.
 func rename(cells [][]string, column int, alike bool, to func(string) string) bool {
-	was, is := map[string]bool{}, map[string]bool{}
+	before, after := map[string]bool{}, map[string]bool{}
 	for _, line := range cells[1:] {
-		was[line[column]], is[to(line[column])] = true, true
+		before[line[column]], after[to(line[column])] = true, true
 	}
-	if len(was) > len(is) && !alike {
+	if len(before) > len(after) && !alike {
 		return false
 	}
 	for _, line := range cells {

@@ -36,8 +36,8 @@ func (e *End) inside(do func() error) error {
 		return fmt.Errorf("link: enter the namespace %s: %w", e.Namespace, err)
 	}
 	err = do()
-	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {
-		return errors.Join(err, fmt.Errorf("link: leave the namespace: %w", back)) // the thread ends with its goroutine
+	if failed := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); failed != nil {
+		return errors.Join(err, fmt.Errorf("link: leave the namespace: %w", failed)) // the thread ends with its goroutine
 	}
 	runtime.UnlockOSThread()
 	return err
