@@ -45,7 +45,7 @@ func TestDSNNamesRows(t *testing.T) {
 	}()
 	out := filepath.Join(t.TempDir(), "r.txt")
 	dsn := server.DSN(pgtest.TCP)
-	cmd := exec.Command(built(t), "run", "Store/phase=update/call=unnest", "--rows", "100", "--dsn", dsn, "--budget", "20s", "--precision", "50%", "--out", out)
+	cmd := exec.Command(built(t), "run", "Store/phase=update/call=unnest", "--rows", "100", "--dsn", dsn, "--budget", "90s", "--precision", "50%", "--out", out)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
