@@ -155,8 +155,12 @@ const (
 	firstOnSecond = "codec=json/experiment=jsonv2"
 )
 
-// intoAny begins the contender that decodes into any, which is other work than into structs.
-const intoAny = "into=any/"
+// These begin the contenders that decode into any and encode from it, which is other work than with
+// structs.
+const (
+	intoAny = "into=any/"
+	fromAny = "from=any/"
+)
 
 // unmeasured begins the contender of work that no row measures; the reason follows.
 const unmeasured = "?"

@@ -103,10 +103,15 @@ func (t *Owners) above(path string) *Owner {
 
 // formats has the operation of each contender that the table names.
 func (t *Owners) formats() map[string]string {
-	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON", intoAny + firstOnSecond: "JSON"}
+	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON"}
 	for _, o := range t.byPath {
 		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && !strings.HasSuffix(o.Contender, "/") && !strings.HasPrefix(o.Contender, unmeasured) {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")
+		}
+	}
+	for contender, format := range maps.Clone(all) {
+		if format == "JSON" && strings.HasPrefix(contender, "codec=") {
+			all[intoAny+contender], all[fromAny+contender] = format, format
 		}
 	}
 	plain := maps.Clone(all)
