@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,8 @@ type profileFlags struct {
 	seconds   int
 	sending   loadFlags // header, insecure, ca, cert and key
 	owners    string
+	main      string
+	label     string
 	with      string
 	size      float64
 	anyFormat bool
@@ -62,6 +65,8 @@ What a change would save is that share times a measured ratio: of --with, or els
 	flags.IntVar(&f.seconds, "seconds", 30, "how many `seconds` to profile servers")
 	f.sending.registerTrust(flags)
 	flags.StringVar(&f.owners, "owners", "", "`file` with further libraries, a line each: path, stage, operation (docs/profile.md)")
+	flags.StringVar(&f.main, "main", "", "`path` of your own module (default: what the profiled program says, if it is on this machine)")
+	flags.StringVar(&f.label, "label", "", "only the CPU time of samples with this `label`, such as endpoint=/render")
 	flags.StringVar(&f.with, "with", "", "`record` to take ratios from: postage bring makes one of your own message")
 	flags.Float64Var(&f.size, "size", 0, "how many `bytes` a message has, uncompressed: ratios are then of messages of about that size")
 	flags.BoolVar(&f.anyFormat, "any-format", false, "also what changes the bytes on the wire")
@@ -74,6 +79,8 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	switch {
 	case f.seconds < 1:
 		return errors.New("--seconds: want at least 1")
+	case f.label != "" && !strings.Contains(f.label, "="):
+		return fmt.Errorf("--label %s: want a name and a value, such as endpoint=/render", f.label)
 	case !(f.corePrice >= 0):
 		return fmt.Errorf("--core-price %v: must not be less than 0", f.corePrice)
 	case !(f.size >= 0) || f.size > 0 && f.with != "":
@@ -134,6 +141,20 @@ func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names 
 			return nil, err
 		}
 		sources = append(sources, fetched...)
+	}
+	table.Main = f.main
+	for _, source := range sources {
+		if info, err := buildinfo.ReadFile(source.Program()); err == nil && f.main == "" {
+			table.Main = info.Main.Path
+		}
+		if f.label != "" && source.Kind == profile.CPU {
+			if err := source.Labelled(f.label); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if f.label != "" { // allocations have no labels
+		sources = slices.DeleteFunc(sources, func(s *profile.Source) bool { return s.Kind == profile.Allocations })
 	}
 	s, err := profile.Summarize(table, sources)
 	if err == nil && len(urls) > 0 {

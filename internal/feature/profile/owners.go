@@ -40,7 +40,11 @@ const (
 func (o *Owner) Message() bool { return o.Stage != helper && o.Stage != other && o.Stage != "" }
 
 // Owners is the table.
-type Owners struct{ byPath map[string]*Owner }
+type Owners struct {
+	// Main is the path of the program's own module, "" if it is not known.
+	Main   string
+	byPath map[string]*Owner
+}
 
 // NewOwners reads the table that comes with Postage.
 func NewOwners() (*Owners, error) {

@@ -100,6 +100,11 @@ func TestAttribution(t *testing.T) {
 		{"shop/pb.(*Order).pbfastDecode@/src/shop/order_pbfast.pb.go google.golang.org/protobuf/proto.Unmarshal main.handle", "decode protobuf by google.golang.org/protobuf/proto for main.handle message Order"},
 		{"go.opentelemetry.io/collector/pdata/internal.(*Span).UnmarshalJSON go.opentelemetry.io/collector/receiver/otlpreceiver.handle net/http.serve", "decode JSON by go.opentelemetry.io/collector/pdata/internal.*.UnmarshalJSON for "},
 		{"shop/pb.(*Order).Unmarshal@/src/shop/order.go main.handle", "own code shop/pb.(*Order).Unmarshal"},
+		{"example.com/app/wire.DecodeMsg@/src/app/wire/wire.go main.handle", "own code example.com/app/wire.DecodeMsg"},
+		{"example.com/app/wire.(*Order).DecodeMsg@/src/app/wire/order_gen.go main.handle", "decode MessagePack by generated code for main.handle message Order"},
+		{"encode_main.Order github.com/bytedance/sonic/internal/encoder.Encode github.com/bytedance/sonic.Marshal main.handle", "encode JSON by github.com/bytedance/sonic for main.handle"},
+		{"decode_[]string github.com/bytedance/sonic/internal/decoder/jitdec.decodeTypedPointer main.handle", "decode JSON by github.com/bytedance/sonic for main.handle"},
+		{"github.com/x/server/store.Put@/root/go/pkg/mod/github.com/x/server@v1.2.3/store/put.go main.main", "library github.com/x/server"},
 		{"google.golang.org/protobuf/internal/impl.(*MessageInfo).unmarshal google.golang.org/protobuf/proto.UnmarshalOptions.unmarshal google.golang.org/protobuf/proto.Unmarshal main.f", "decode protobuf by google.golang.org/protobuf/proto for main.f"},
 		{"google.golang.org/protobuf/internal/impl.(*M).Range google.golang.org/protobuf/encoding/protojson.encoder.marshalMessage google.golang.org/protobuf/encoding/protojson.Marshal main.f", "encode JSON by google.golang.org/protobuf/encoding/protojson for main.f"},
 		{"compress/flate.(*compressor).deflate compress/gzip.(*Writer).Write main.zip.func1", "encode gzip by compress/gzip for main.zip"},
@@ -153,6 +158,25 @@ func TestAttribution(t *testing.T) {
 	}
 }
 
+// The program's own module is the user's code, also where it was built in the module cache; and a
+// label leaves the samples that have it.
+func TestMainModuleAndLabel(t *testing.T) {
+	table := must(NewOwners())
+	table.Main = "github.com/x/server"
+	p := stacks("cpu", "5 github.com/x/server/store.Put@/root/go/pkg/mod/github.com/x/server@v1.2.3/store/put.go main.main", "3 github.com/x/serverless.Put@/root/go/pkg/mod/github.com/x/serverless@v1.2.3/put.go")
+	p.Sample[0].Label = map[string][]string{"endpoint": {"/put"}}
+	source := sourceOf(t, p)
+	if s := must(Summarize(table, []*Source{source})); s.Own.Value != 5.0/8 {
+		t.Errorf("%v is own code", s.Own)
+	}
+	if err := source.Labelled("endpoint=/put"); err != nil || len(source.Sample) != 1 {
+		t.Errorf("%v: %d samples", err, len(source.Sample))
+	}
+	if err := source.Labelled("endpoint=/get"); err == nil || err.Error() != "test: no sample has the label endpoint=/get: there is /put" {
+		t.Error(err)
+	}
+}
+
 // A function that the table names owns what it calls of its library; encoding/json on the second
 // version's code is not that version.
 func TestContenders(t *testing.T) {
@@ -169,6 +193,7 @@ func TestContenders(t *testing.T) {
 		"encoding/json/jsontext.(*Decoder).ReadToken encoding/json/v2.unmarshalValueAny encoding/json/v2.Unmarshal encoding/json.Unmarshal main.f": "into=any/codec=json/experiment=jsonv2",
 		"encoding/json/jsontext.(*Encoder).WriteToken encoding/json/v2.Marshal encoding/json.Marshal main.f":                                       "codec=json/experiment=jsonv2",
 		"github.com/goccy/go-json/internal/decoder.skipValue github.com/goccy/go-json/internal/decoder.(*interfaceDecoder).Decode main.f":          "into=any/codec=go-json",
+		"decode_value decode_main.Order github.com/bytedance/sonic.Unmarshal main.f":                                                               "into=any/codec=sonic/config=std",
 		"postage/pgbulk.(*buffers).encodeArgs postage/pgbulk.Exec main.f":                                                                          "lib=pgbulk/call=exec",
 		"github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5.(*Conn).BeginTx main.f":                                                      "?transactions_begin_and_end_there,_which_no_row_measures",
 		"shop/pb.(*Order).pbfastDecode@/src/shop/order_pbfast.pb.go google.golang.org/protobuf/proto.Unmarshal main.f":                             "codec=pbfast/hook=yes",
