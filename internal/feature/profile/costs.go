@@ -32,6 +32,16 @@ const sizes = 6
 // user's, and they say by how much messages differ.
 const shippedLeast = 4
 
+// of is the message that a case is about: it may be measured in several ways.
+func (c *costCase) of() string {
+	for _, way := range []string{"/caches=cold", "/writer=new"} {
+		if message, cut := strings.CutSuffix(c.message, way); cut {
+			return message
+		}
+	}
+	return c.message
+}
+
 // costCase has the rows of one case.
 type costCase struct {
 	stage, does, message string

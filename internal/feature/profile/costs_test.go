@@ -42,7 +42,9 @@ func TestShippedCosts(t *testing.T) {
 			t.Errorf("%s has no floor", one.message)
 		}
 		for name := range one.rows {
-			messages[one.stage+" "+one.does+" "+name]++
+			if one.of() == one.message {
+				messages[one.stage+" "+one.does+" "+name]++
+			}
 		}
 	}
 	for _, want := range []string{"encode decode codec=json", "encode decode into=any/codec=json", "encode decode from=stream/codec=json", "encode decode from=stream/into=any/codec=go-json", "encode decode into=any/codec=json/experiment=jsonv2", "encode encode codec=json/experiment=jsonv2", "encode encode codec=protobuf", "encode decode codec=pbfast/hook=yes", "encode decode codec=pbfast", "encode encode from=any/codec=json", "encode encode from=any/codec=sonic/config=std", "encode encode pack=gzip/level=6", "encode decode pack=zstd/level=3", "apply decode as=json"} {
@@ -58,7 +60,7 @@ func TestPredictionsHold(t *testing.T) {
 	table, all := must(NewOwners()), must(ShippedCosts(0))
 	tried, held, known, wrong := 0, 0, 0, 0
 	for i, left := range all.cases {
-		others := &Costs{cases: slices.Delete(slices.Clone(all.cases), i, i+1), least: shippedLeast}
+		others := &Costs{cases: slices.DeleteFunc(slices.Clone(all.cases), func(one costCase) bool { return one.of() == left.of() }), least: shippedLeast}
 		for now := range left.rows {
 			saves := func(costs *Costs) map[string]verdict.Interval {
 				whole := verdict.Interval{Value: 0.5, Low: 0.5, High: 0.5}

@@ -150,6 +150,7 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 		garbage = *site.Garbage
 	}
 	var saved, most, least, greatest []float64
+	messages := map[string]bool{}
 	within := 0.0
 	for _, c := range costs.cases {
 		if c.stage != site.Stage || c.does != "" && c.does != site.Does || !costs.sized(&c) {
@@ -175,6 +176,7 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 		default:
 			sent = s.sending(site) * -more / now.size
 		}
+		messages[c.of()] = true
 		saved = append(saved, base+sent/2)
 		least, greatest = append(least, min(base, base+sent)), append(greatest, max(base, base+sent))
 		within = (code + garbage - base) * math.Hypot(now.within, then.within)
@@ -182,10 +184,10 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 			most = append(most, by(floor)+max(0, sent))
 		}
 	}
-	if len(saved) < costs.least {
+	if len(messages) < max(1, costs.least) {
 		return
 	}
-	x := Saving{Contender: contender, Messages: len(saved), From: costs.From}
+	x := Saving{Contender: contender, Messages: len(messages), From: costs.From}
 	value := stats.Median(saved)
 	low, high := value-slices.Min(least), slices.Max(greatest)-value
 	if len(saved) == 1 {
