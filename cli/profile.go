@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +25,6 @@ import (
 
 	"postage/internal/cost"
 	"postage/internal/feature/profile"
-	"postage/record"
 )
 
 // profileFlags are the flags of `postage profile`.
@@ -33,7 +33,10 @@ type profileFlags struct {
 	seconds   int
 	sending   loadFlags // header, insecure, ca, cert and key
 	owners    string
-	record    string
+	main      string
+	label     string
+	with      string
+	size      float64
 	anyFormat bool
 	corePrice float64
 	metrics   *profile.Metrics // of the servers that were asked last
@@ -48,10 +51,10 @@ func profileCommand() *cobra.Command {
 format, or URLs of servers with net/http/pprof, whose profiles are taken at the same time. Several of each, of many replicas, are added up.
 
 Each sample belongs to the nearest caller that is not a helper, such as runtime or strings: a library, or your own code, also where a library calls it back.
-What a change would save is that share times a measured ratio: of --record, else of a record of this machine in ` + runsFolder + `, else of a table that comes with postage. Nothing leaves this machine.`,
+What a change would save is that share times a measured ratio: of --with, or else of a table that comes with postage. Nothing leaves this machine.`,
 		Example: `  postage profile http://localhost:6060 --seconds 30
   postage profile cpu.pprof allocs.pprof --any-format
-  postage profile cpu.pprof --record .postage/runs/latest`,
+  postage profile cpu.pprof --with .postage/runs/latest`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runProfile(cmd, args, &f) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -62,7 +65,10 @@ What a change would save is that share times a measured ratio: of --record, else
 	flags.IntVar(&f.seconds, "seconds", 30, "how many `seconds` to profile servers")
 	f.sending.registerTrust(flags)
 	flags.StringVar(&f.owners, "owners", "", "`file` with further libraries, a line each: path, stage, operation (docs/profile.md)")
-	flags.StringVar(&f.record, "record", "", "`record` to take ratios from, such as one of postage bring")
+	flags.StringVar(&f.main, "main", "", "`path` of your own module (default: what the profiled program says, if it is on this machine)")
+	flags.StringVar(&f.label, "label", "", "only the CPU time of samples with this `label`, such as endpoint=/render")
+	flags.StringVar(&f.with, "with", "", "`record` to take ratios from: postage bring makes one of your own message")
+	flags.Float64Var(&f.size, "size", 0, "how many `bytes` a message has, uncompressed: ratios are then of messages of about that size")
 	flags.BoolVar(&f.anyFormat, "any-format", false, "also what changes the bytes on the wire")
 	flags.Float64Var(&f.corePrice, "core-price", cost.DefaultCPUHour, "`USD` that a core costs an hour")
 	f.register(cmd)
@@ -73,8 +79,12 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	switch {
 	case f.seconds < 1:
 		return errors.New("--seconds: want at least 1")
+	case f.label != "" && !strings.Contains(f.label, "="):
+		return fmt.Errorf("--label %s: want a name and a value, such as endpoint=/render", f.label)
 	case !(f.corePrice >= 0):
 		return fmt.Errorf("--core-price %v: must not be less than 0", f.corePrice)
+	case !(f.size >= 0) || f.size > 0 && f.with != "":
+		return fmt.Errorf("--size %v: must not be less than 0, and does not go with --with, which has your own message", f.size)
 	}
 	table, err := profile.NewOwners()
 	if err != nil {
@@ -131,6 +141,20 @@ func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names 
 			return nil, err
 		}
 		sources = append(sources, fetched...)
+	}
+	table.Main = f.main
+	for _, source := range sources {
+		if info, err := buildinfo.ReadFile(source.Program()); err == nil && f.main == "" {
+			table.Main = info.Main.Path
+		}
+		if f.label != "" && source.Kind == profile.CPU {
+			if err := source.Labelled(f.label); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if f.label != "" { // allocations have no labels
+		sources = slices.DeleteFunc(sources, func(s *profile.Source) bool { return s.Kind == profile.Allocations })
 	}
 	s, err := profile.Summarize(table, sources)
 	if err == nil && len(urls) > 0 {
@@ -251,51 +275,50 @@ func fetchProfile(ctx context.Context, client *http.Client, name string, header 
 	return profile.Read(response.Request.URL.Redacted(), response.Body)
 }
 
-// costs returns where ratios are taken from: the named record, or else this machine's records in
-// the runs folder, the newest first, and the shipped table.
-func (f *profileFlags) costs() ([]*profile.Costs, error) {
-	if f.record != "" {
-		rec, err := loadRun(f.record)
-		if err != nil {
-			return nil, err
-		}
-		costs := profile.CostsOf(rec, f.record)
-		if costs.None() {
-			return nil, hinted(fmt.Errorf("--record %s: it has no rows that encode, decode, store or serialize", f.record), "without --record, ratios are those of this machine's records and of the table that Postage has")
-		}
-		return []*profile.Costs{costs}, nil
+// costs returns where ratios are taken from: the named record, or else the shipped table.
+func (f *profileFlags) costs() (*profile.Costs, error) {
+	if f.with == "" {
+		return profile.ShippedCosts(f.size)
 	}
-	var all []*profile.Costs
-	files, err := filepath.Glob(filepath.Join(runsFolder, "*.txt"))
+	rec, err := loadRun(f.with)
 	if err != nil {
 		return nil, err
 	}
-	here := record.ThisMachine(0)
-	for _, file := range files {
-		if rec, err := record.Load(file); err == nil && rec.Machine.Identity() == here.Identity() {
-			all = append(all, profile.CostsOf(rec, file))
-		}
+	costs := profile.CostsOf(rec, f.with)
+	if costs.None() {
+		return nil, hinted(fmt.Errorf("--with %s: it has no rows that encode, decode, store or serialize", f.with), "without --with, ratios are of the table that Postage has")
 	}
-	slices.SortStableFunc(all, func(a, b *profile.Costs) int { return b.Measured.Compare(a.Measured) })
-	shipped, err := profile.ShippedCosts()
-	return append(all, shipped), err
+	return costs, nil
 }
 
 // checksOf returns the commands that check a site's savings: with the message's schema, if the
-// module has it, and with the package's benchmarks.
+// module has it, or its Go type, and with the package's benchmarks, if it has any.
 func checksOf(site *profile.Site) (commands []string) {
 	if len(site.Savings) == 0 {
 		return nil
 	}
-	if schema := schemaOf(site.File, site.Message); schema != "" {
-		commands = append(commands, fmt.Sprintf("postage bring %s --message %s", schema, site.Message))
+	place := site.Package
+	if place == "main" {
+		place = filepath.Dir(site.File)
 	}
-	if site.Package == "main" {
-		return append(commands, "postage bench "+filepath.Dir(site.File))
-	} else if site.Package != "" {
-		return append(commands, "postage bench "+site.Package)
+	if schema := schemaOf(site.File, site.Message); schema != "" {
+		commands = append(commands, fmt.Sprintf("postage bring %s --message %s --sample FILE", schema, site.Message))
+	} else if place != "" && site.OfStructs() {
+		commands = append(commands, fmt.Sprintf("postage bring %s --type TYPE --sample FILE", place))
+	}
+	if place != "" && hasBenchmarks(filepath.Dir(site.File)) {
+		commands = append(commands, "postage bench "+place)
 	}
 	return commands
+}
+
+// hasBenchmarks reports whether a folder's tests have a benchmark.
+func hasBenchmarks(folder string) bool {
+	files, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && bytes.Contains(text, []byte("\nfunc Benchmark"))
+	})
 }
 
 // mostFiles is how many of a module's files are searched for a schema.

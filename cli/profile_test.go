@@ -142,7 +142,7 @@ func TestProfileWrongInput(t *testing.T) {
 		t.Errorf("a profile of 90 s is waited for for %d", got)
 	}
 	for args, want := range map[string]string{
-		"good --record other.txt":          "other.txt: it has no rows that encode",
+		"good --with other.txt":            "other.txt: it has no rows that encode",
 		"empty":                            "empty: it is empty",
 		"page":                             `page: text, not a profile in pprof's format: it begins "<html><p>hello"`,
 		"text":                             `it begins "goroutine profile: total 7"`,
@@ -220,47 +220,40 @@ func cpuProfile(t *testing.T, name string) []byte {
 	return text.Bytes()
 }
 
-// Ratios are of the record that is named, else of this machine's newest that has them, else of the
-// shipped table; a library of the user's own is known by --owners.
+// Ratios are of the record that is named, else of the shipped table; a library of the user's own is
+// known by --owners. One message of the table is not enough.
 func TestProfileRatios(t *testing.T) {
 	t.Chdir(t.TempDir())
-	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}
+	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
 	rec := made.Record()
 	for i := range rec.Blocks {
 		for j := range rec.Blocks[i].Series {
 			rec.Blocks[i].Series[j].CPUNS = rec.Blocks[i].Series[j].WallNS
 		}
 	}
-	errs := []error{os.MkdirAll(runsFolder, 0o777), rec.Save("elsewhere.txt")}
-	rec.Machine, rec.Run.Started = record.ThisMachine(0), time.Now()
-	here := filepath.Join(runsFolder, "newer.txt")
-	errs = append(errs, rec.Save(here), os.WriteFile("cpu.pprof", cpuProfile(t, "example.com/wire.Marshal"), 0o666), os.WriteFile("json.pprof", cpuProfile(t, "encoding/json.Unmarshal"), 0o666),
-		os.WriteFile("owners.txt", []byte("example.com/wire encode wire* codec=base\nexample.com/fast encode wire* codec=a\n"), 0o666))
-	rec.Run.Started = time.Now().Add(-time.Hour)
-	if err := errors.Join(append(errs, rec.Save(filepath.Join(runsFolder, "older.txt")))...); err != nil {
+	if err := errors.Join(rec.Save("mine.txt"), os.WriteFile("cpu.pprof", cpuProfile(t, "example.com/wire.Marshal"), 0o666), os.WriteFile("json.pprof", cpuProfile(t, "encoding/json.Unmarshal"), 0o666),
+		os.WriteFile("owners.txt", []byte("example.com/wire encode wire* codec=base\nexample.com/fast encode wire* codec=a\n"), 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		args []string
-		from string
-	}{
-		{[]string{"cpu.pprof", "--record", "elsewhere.txt"}, "elsewhere.txt"},
-		{[]string{"cpu.pprof"}, here},
-		{[]string{"json.pprof"}, "the shipped table"},
-	} {
-		var out, said bytes.Buffer
-		code := postage.run(t.Context(), append([]string{"profile", "--owners", "owners.txt", "--core-price", "1", "--json"}, c.args...), strings.NewReader(""), &out, &said)
+	run := func(args ...string) profile.Saving {
+		t.Helper()
+		code, out, said := command(append([]string{"profile", "--owners", "owners.txt", "--core-price", "1", "--json"}, args...)...)
 		var s profile.Summary
-		if err := json.Unmarshal(out.Bytes(), &s); code != exitOK || err != nil || len(s.Sites) != 1 || len(s.Sites[0].Savings) == 0 {
-			t.Fatalf("%v: %d: %v: %s%s", c.args, code, err, &out, &said)
+		if err := json.Unmarshal([]byte(out), &s); code != exitOK || err != nil || len(s.Sites) != 1 || len(s.Sites[0].Savings) == 0 {
+			t.Fatalf("%v: %d: %v: %s%s", args, code, err, out, said)
 		}
-		x := s.Sites[0].Savings[0]
-		if x.From != c.from || x.Cores == nil || math.Abs(*x.USDMonth / *x.Cores - cost.HoursPerMonth) > 1e-6 {
-			t.Errorf("%v: %+v", c.args, x)
-		}
-		if c.from != "the shipped table" && (x.Contender != "codec=a" || math.Abs(x.Saves.Value-0.7) > 0.05) {
-			t.Errorf("%v: saves %+v", c.args, x)
-		}
+		return s.Sites[0].Savings[0]
+	}
+	x := run("cpu.pprof", "--with", "mine.txt")
+	if x.From != "mine.txt" || x.Cores == nil || math.Abs(*x.USDMonth / *x.Cores - cost.HoursPerMonth) > 1e-6 || x.Contender != "codec=a" || math.Abs(x.Saves.Value-0.7) > 0.05 {
+		t.Errorf("%+v", x)
+	}
+	all, some := run("json.pprof"), run("json.pprof", "--size", "200")
+	if all.From != "the shipped table" || all.Contender != some.Contender || all.Messages <= some.Messages || some.Saves.Low <= 0 {
+		t.Errorf("%+v, of about 200 bytes %+v", all, some)
+	}
+	if code, out, _ := command("profile", "json.pprof", "--size", "100000000"); code != exitOK || !strings.Contains(out, "too few messages were measured") {
+		t.Errorf("%d: %s", code, out)
 	}
 }
 
@@ -305,18 +298,21 @@ func TestProfileTLS(t *testing.T) {
 // benchmarks of the place.
 func TestChecks(t *testing.T) {
 	module := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module example.com/shop\n", "api/v1/order.proto": "message OrderList {}\nmessage Order {\n}\n", "vendor/a.proto": "message Item {}\n", "orders/server.go": "package orders\n"} {
+	for name, text := range map[string]string{"go.mod": "module example.com/shop\n", "api/v1/order.proto": "message OrderList {}\nmessage Order {\n}\n", "vendor/a.proto": "message Item {}\n", "orders/server.go": "package orders\n", "benched/server.go": "package benched\n", "benched/server_test.go": "package benched\n\nfunc BenchmarkServe(b *testing.B) {}\n"} {
 		file := filepath.Join(module, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, c := range []struct{ pkg, message, want string }{
-		{"example.com/shop/orders", "Order", "postage bring " + filepath.Join(module, "api/v1/order.proto") + " --message Order; postage bench example.com/shop/orders"},
-		{"example.com/shop/orders", "Item", "postage bench example.com/shop/orders"},
-		{"main", "", "postage bench " + filepath.Join(module, "orders")},
+	schema := "postage bring " + filepath.Join(module, "api/v1/order.proto") + " --message Order --sample FILE"
+	for _, c := range []struct{ pkg, folder, message, now, want string }{
+		{"example.com/shop/orders", "orders", "Order", "codec=protobuf", schema},
+		{"example.com/shop/benched", "benched", "Order", "codec=protobuf", schema + "; postage bench example.com/shop/benched"},
+		{"example.com/shop/orders", "orders", "Item", "codec=json", "postage bring example.com/shop/orders --type TYPE --sample FILE"},
+		{"example.com/shop/orders", "orders", "", "into=any/codec=json", ""},
+		{"main", "benched", "", "pack=gzip", "postage bench " + filepath.Join(module, "benched")},
 	} {
-		site := &profile.Site{Package: c.pkg, Message: c.message, File: filepath.Join(module, "orders/server.go"), Savings: []profile.Saving{{}}}
+		site := &profile.Site{Part: profile.Part{Key: profile.Key{Stage: "encode"}}, Package: c.pkg, Message: c.message, Now: c.now, File: filepath.Join(module, c.folder, "server.go"), Savings: []profile.Saving{{}}}
 		if got := strings.Join(checksOf(site), "; "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.message, got, c.want)
 		}

@@ -2,6 +2,7 @@ package route
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -136,6 +137,16 @@ func TestSays(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	// Of a row that the table calls undecided it says nothing, nor of one that may save or cost.
+	undecided := &verdict.CaseResult{Name: name, Rows: []*verdict.Result{{Row: &record.Row{Contender: change.name()}, Verdict: verdict.Undecided}}}
+	if got := ofOrders.says(rec, undecided); len(got) != 1 {
+		t.Errorf("of an undecided row it says %q", got)
+	}
+	worse := maps.Clone(us)
+	worse[change.name()] = 130
+	if got := ofOrders.says(recordOf(name, base.name(), us, us, worse), &verdict.CaseResult{Name: name}); len(got) != 1 {
+		t.Errorf("of a row that saves or costs it says %q", got)
 	}
 }
 

@@ -155,8 +155,8 @@ func (w way) parts() (rows []string) {
 }
 
 // says is what a run says of a case first: over a network how long it takes, where the baseline's
-// CPU time goes, and then what each row saves of it, in the whole, and by what its parts alone
-// foretell where they were measured.
+// CPU time goes, and then what each row surely saves of it, in the whole, and by what its parts
+// alone foretell where they were measured.
 func (r *route) says(rec *record.Record, c *verdict.CaseResult) (sentences []string) {
 	if text := overNetwork(c); text != "" {
 		sentences = []string{text}
@@ -171,7 +171,7 @@ func (r *route) says(rec *record.Record, c *verdict.CaseResult) (sentences []str
 	foretold := false
 	for _, change := range r.changes(messages(c.Name)) {
 		whole, text, known := s.saving(base, change)
-		if text == "" {
+		if text == "" || undecided(c, change) {
 			continue
 		}
 		foretold = foretold || known
@@ -193,6 +193,13 @@ func (r *route) says(rec *record.Record, c *verdict.CaseResult) (sentences []str
 		sentences = append(sentences, "In brackets: the 95% interval; and what the row's parts alone foretell.")
 	}
 	return sentences
+}
+
+// undecided reports whether the case's table does not say that a way is faster or slower.
+func undecided(c *verdict.CaseResult, w way) bool {
+	return slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool {
+		return r.Row.Contender == w.name() && r.Verdict != verdict.Faster && r.Verdict != verdict.Slower
+	})
 }
 
 // inWords says what a way has in place of the usual: "pbfast for json".
@@ -309,10 +316,11 @@ func (s *sum) mean(row string) float64 {
 }
 
 // saving is how much of the baseline's CPU time a row saves in the whole, less than 0 for what it
-// adds, and that in words, with what its parts foretell if they are known; "" if it has no figures.
+// adds, and that in words, with what its parts foretell if they are known; "" if it is not sure
+// which of the two.
 func (s *sum) saving(base, change way) (whole float64, text string, foretold bool) {
 	saved, ok := s.over(base.name(), terms{base.name(): 1, change.name(): -1})
-	if !ok {
+	if !ok || !(saved.Low > 0 || saved.High < 0) || math.IsInf(saved.Low, 0) {
 		return 0, "", false
 	}
 	now := change.in(base)

@@ -91,6 +91,7 @@ func (st *GoStruct) ReadJSON(paths []string, part Part) (*Samples, error) {
 			if unknown, _ := unknownJSON(raw, goMembers(st.typ)); len(unknown) > 0 {
 				s.drop(where, unknown)
 			}
+			s.lose(where, raw)
 			s.keep(where, bytes.Clone(raw))
 			return nil
 		})

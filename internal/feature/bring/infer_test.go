@@ -3,6 +3,7 @@ package bring
 import (
 	"errors"
 	"fmt"
+	"go/types"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,9 +131,9 @@ func TestInferWhatNoSchemaExpresses(t *testing.T) {
 		`{"a": [[1, 2.5], [3]]}`:                     {"a[]: in a message each", `{"a":[{"items":[1,2.5]},{"items":[3]}]}`},
 		`{"a": [null, {"b": 1}]}`:                    {"a (null among its elements at line 1): kept as JSON text", `{"a":"[null,{\"b\":1}]"}`},
 		"{\"a\": [1]}\n{\"a\": null}\n{\"a\": 1}":    {"a (a list at line 1, a number at line 3): kept as JSON text", `{"a":"[1]"}{}{"a":"1"}`},
-		`{"n": -1, "a": [-1, 18446744073709551615]}`: {"a[] (numbers that no type holds): kept as JSON text", `{"n":"-1","a":["-1","18446744073709551615"]}`},
-		`{"a": [9007199254740993, 1.5]}`:             {"a[] (fractions, and whole numbers that no double holds): kept as JSON text", `{"a":["9007199254740993","1.5"]}`},
-		`{"a": 123456789012345678901234567890}`:      {"a (fractions, and whole numbers that no double holds): kept as JSON text", `{"a":"123456789012345678901234567890"}`},
+		`{"n": -1, "a": [-1, 18446744073709551615]}`: {"a[] (numbers that neither a double nor an integer holds): kept as JSON text", `{"n":"-1","a":["-1","18446744073709551615"]}`},
+		`{"a": [9007199254740993, 1.5]}`:             {"a[] (numbers that neither a double nor an integer holds): kept as JSON text", `{"a":["9007199254740993","1.5"]}`},
+		`{"a": 123456789012345678901234567890}`:      {"a (numbers that neither a double nor an integer holds): kept as JSON text", `{"a":"123456789012345678901234567890"}`},
 		`{"by-id": {"a-1": [1], "a-2": []}}`:         {"by-id.*: in a message each", `{"by-id":{"a-1":{"items":["1"]},"a-2":{}}}`},
 	} {
 		s, back, err := inferred(t, text)
@@ -142,6 +143,20 @@ func TestInferWhatNoSchemaExpresses(t *testing.T) {
 		}
 		if strings.Join(s.Notes, "\n") != want.note || strings.Join(back, "") != want.back {
 			t.Errorf("%s: %q, %s; want %q, %s", text, s.Notes, back, want.note, want.back)
+		}
+	}
+}
+
+// What decoding loses is said, with the first place of each kind.
+func TestLossesAreSaid(t *testing.T) {
+	path := documents(t, "a.ndjson", "{\"a\": 1}\n{\"a\": [{\"b\": 1, \"b\": 2}]}\n{\"a\": \"caf\xe9\", \"a\": 1}\n")
+	samples, err := (&GoStruct{typ: types.NewStruct(nil, nil)}).ReadJSON([]string{path}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"in 2 samples, the first at " + path + ":2: /a/0/b, a key is twice", "in 1 sample, the first at " + path + ":3: /a, text is not UTF-8"} {
+		if !strings.Contains(samples.String(), want) {
+			t.Errorf("%s is not in: %s", want, samples)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package bring
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,12 +12,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"postage/internal/kit/words"
 )
 
 // Samples are a user's messages: the rewritten message in protobuf's wire format, or a Go struct in
@@ -33,6 +37,37 @@ type Samples struct {
 	dropped        int    // unknown fields
 	lacking        int    // samples with unknown fields
 	first, unknown string // place of the first such sample, and path of its first unknown field
+
+	lossy [len(losses)]struct {
+		samples int
+		first   string // place of the first such sample, and path in it
+	}
+}
+
+// losses are what decoders of JSON drop without a word, as jsontext finds it if it allows the rest.
+var losses = [...]struct {
+	what  string
+	allow []jsontext.Options
+}{
+	{"a key is twice in an object, and the last value counts", []jsontext.Options{jsontext.AllowInvalidUTF8(true)}},
+	{"text is not UTF-8, and U+FFFD takes the place of such bytes: convert the file, as with iconv -f latin1 -t utf-8", []jsontext.Options{jsontext.AllowDuplicateNames(true)}},
+}
+
+// lose notes what decoding a sample's JSON drops.
+func (s *Samples) lose(where string, raw []byte) {
+	if jsontext.Value(raw).IsValid() {
+		return
+	}
+	for i, loss := range losses {
+		_, err := jsontext.NewDecoder(bytes.NewReader(raw), loss.allow...).ReadValue()
+		syntax, lost := errors.AsType[*jsontext.SyntacticError](err)
+		if !lost {
+			continue
+		}
+		if s.lossy[i].samples++; s.lossy[i].samples == 1 {
+			s.lossy[i].first = fmt.Sprintf("%s: %s", where, cmp.Or(string(syntax.JSONPointer), "/"))
+		}
+	}
 }
 
 type sample struct {
@@ -163,6 +198,7 @@ func (s *Samples) drop(where string, unknown []string) {
 func (s *Samples) readJSON(path string, part Part, original, normal protoreflect.MessageDescriptor) error {
 	return eachJSON(path, part, func(line int, raw []byte) error {
 		where := fmt.Sprintf("%s:%d", path, line)
+		s.lose(where, raw)
 		m := dynamicpb.NewMessage(original)
 		if s.json != nil {
 			unknown, err := s.json.sample(m, raw)
@@ -274,6 +310,11 @@ func (s *Samples) String() string {
 		text += fmt.Sprintf("; %s: %s dropped (%s)", s.first, fields, s.unknown)
 	case s.lacking > 1:
 		text += fmt.Sprintf("; %s dropped in %d samples, the first at %s (%s)", fields, s.lacking, s.first, s.unknown)
+	}
+	for i, lost := range s.lossy {
+		if lost.samples > 0 {
+			text += fmt.Sprintf("; in %s, the first at %s, %s", words.Counted(lost.samples, "sample"), lost.first, losses[i].what)
+		}
 	}
 	return text
 }

@@ -111,11 +111,11 @@ func (sh *shaper) shape(s *seen, path string, depth int) *shape {
 	case "a number":
 		switch {
 		case s.fraction && s.wide:
-			return sh.text(path, "fractions, and whole numbers that no double holds")
+			return sh.text(path, "numbers that neither a double nor an integer holds")
 		case s.fraction:
 			return &shape{kind: "double"}
 		case s.large && s.negative:
-			return sh.text(path, "numbers that no type holds")
+			return sh.text(path, "numbers that neither a double nor an integer holds")
 		case s.large:
 			return &shape{kind: "uint64"}
 		}

@@ -155,8 +155,12 @@ const (
 	firstOnSecond = "codec=json/experiment=jsonv2"
 )
 
-// intoAny begins the contender that decodes into any, which is other work than into structs.
-const intoAny = "into=any/"
+// These begin the contenders that decode into any and encode from it, which is other work than with
+// structs.
+const (
+	intoAny = "into=any/"
+	fromAny = "from=any/"
+)
 
 // unmeasured begins the contender of work that no row measures; the reason follows.
 const unmeasured = "?"
@@ -190,6 +194,17 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 	}
 	f := &frame{file: fn.Filename}
 	a.frames[fn] = f
+	if jit := compiled.FindString(fn.Name); jit != "" && !strings.HasSuffix(f.file, ".go") {
+		f.name, f.does, f.owner = printable(fn.Name), jit[:len("encode")], a.table.above("github.com/bytedance/sonic")
+		f.native = f.owner == nil
+		switch any := strings.Contains(f.name, "interface {}"); {
+		case any && f.does == "encode":
+			f.way = fromAny
+		case any || f.name == "decode_value":
+			f.way = intoAny
+		}
+		return f
+	}
 	head, _, _ := strings.Cut(fn.Name, "[") // type arguments have paths too
 	slash := strings.LastIndexByte(head, '/') + 1
 	dot := strings.IndexByte(fn.Name[slash:], '.') // one of the path is %2e
@@ -233,6 +248,9 @@ func methodOf(name string) (typ, method string) {
 	return "", strings.TrimSuffix(parts[0], "-fm")
 }
 
+// compiled begins the names of functions that sonic compiles while the program runs. A type follows.
+var compiled = regexp.MustCompile(`^(encode|decode)_`)
+
 var (
 	bracketed  = regexp.MustCompile(`\[.+\]`)
 	dotVersion = regexp.MustCompile(`^\.v[0-9]+\.`)
@@ -244,7 +262,9 @@ var (
 func (a *attributor) library(f *frame) *Owner {
 	first, _, _ := strings.Cut(f.pkg, "/")
 	path := f.pkg
-	switch {
+	switch main := a.table.Main; {
+	case main != "" && (path == main || strings.HasPrefix(path, main+"/")):
+		return nil
 	case slices.Contains(standard, first) && !strings.Contains(f.file, "@v"):
 	case strings.Contains(f.file, "@v"), strings.Contains(f.file, "/vendor/"), strings.Contains(f.file, "/pkg/mod/"):
 		if parts := strings.SplitN(path, "/", 4); len(parts) == 4 {

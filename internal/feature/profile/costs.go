@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"postage/internal/verdict"
 	"postage/record"
@@ -20,9 +19,27 @@ var shippedCosts string
 
 // Costs says what contenders cost, case by case.
 type Costs struct {
-	From     string // "the shipped table"
-	Measured time.Time
-	cases    []costCase
+	From  string // "the shipped table"
+	cases []costCase
+	least int // messages that a prediction needs
+	size  float64
+}
+
+// With a size, costs are of the messages that have at most sizes times as many bytes, or as few.
+const sizes = 6
+
+// shippedLeast is how many messages of the shipped table a prediction needs: none of them is the
+// user's, and they say by how much messages differ.
+const shippedLeast = 4
+
+// of is the message that a case is about: it may be measured in several ways.
+func (c *costCase) of() string {
+	for _, way := range []string{"/caches=cold", "/writer=new"} {
+		if message, cut := strings.CutSuffix(c.message, way); cut {
+			return message
+		}
+	}
+	return c.message
 }
 
 // costCase has the rows of one case.
@@ -40,7 +57,7 @@ type figure struct{ cost, bytes, size, within float64 }
 // Kubernetes. The cost of compression is what it adds to the case without. The cost of storing is
 // the client's CPU time.
 func CostsOf(rec *record.Record, from string) *Costs {
-	c := &Costs{From: from, Measured: rec.Run.Started}
+	c := &Costs{From: from, least: 1}
 	for _, result := range verdict.Analyze(rec).Cases {
 		keys := record.KeysOf(result.Name)
 		one := costCase{stage: strings.ToLower(record.StageOf(result.Name)), does: keys.Get("op"), message: result.Name, rows: map[string]figure{}}
@@ -118,15 +135,32 @@ func costOf(r *verdict.Result, does string) (x figure, ok bool) {
 	return x, x.cost > 0
 }
 
-// ShippedCosts reads the table that comes with Postage.
-func ShippedCosts() (*Costs, error) {
-	return readCosts(strings.NewReader(shippedCosts))
+// ShippedCosts reads the table that comes with Postage. size is how many bytes a message has, 0 if
+// that is not known.
+func ShippedCosts(size float64) (*Costs, error) {
+	c, err := readCosts(strings.NewReader(shippedCosts))
+	c.size = size
+	return c, err
+}
+
+// have reports whether a case has the contender.
+func (c *Costs) have(contender string) bool {
+	return slices.ContainsFunc(c.cases, func(one costCase) bool { return one.rows[contender].cost > 0 })
+}
+
+// sized reports whether the case's message is of the size that is asked for.
+func (c *Costs) sized(one *costCase) bool {
+	largest := 0.0
+	for _, x := range one.rows {
+		largest = max(largest, x.size)
+	}
+	return c.size == 0 || largest == 0 || largest < c.size*sizes && largest*sizes > c.size
 }
 
 // readCosts reads lines: stage, "decode", "encode" or "-", message, contender, ns, bytes and size.
 // A "*" behind a contender marks the floor.
 func readCosts(r io.Reader) (*Costs, error) {
-	c := &Costs{From: "the shipped table"}
+	c := &Costs{From: "the shipped table", least: shippedLeast}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "#") {
@@ -134,7 +168,7 @@ func readCosts(r io.Reader) (*Costs, error) {
 		}
 		one, name, x := costCase{rows: map[string]figure{}}, "", figure{within: 0.02}
 		if _, err := fmt.Sscan(lines.Text(), &one.stage, &one.does, &one.message, &name, &x.cost, &x.bytes, &x.size); err != nil {
-			return nil, fmt.Errorf("costs: %q: %w", lines.Text(), err)
+			return c, fmt.Errorf("costs: %q: %w", lines.Text(), err)
 		}
 		one.does = strings.TrimPrefix(one.does, "-")
 		at := slices.IndexFunc(c.cases, func(x costCase) bool { return x.stage == one.stage && x.does == one.does && x.message == one.message })

@@ -40,7 +40,11 @@ const (
 func (o *Owner) Message() bool { return o.Stage != helper && o.Stage != other && o.Stage != "" }
 
 // Owners is the table.
-type Owners struct{ byPath map[string]*Owner }
+type Owners struct {
+	// Main is the path of the program's own module, "" if it is not known.
+	Main   string
+	byPath map[string]*Owner
+}
 
 // NewOwners reads the table that comes with Postage.
 func NewOwners() (*Owners, error) {
@@ -103,10 +107,15 @@ func (t *Owners) above(path string) *Owner {
 
 // formats has the operation of each contender that the table names.
 func (t *Owners) formats() map[string]string {
-	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON", intoAny + firstOnSecond: "JSON"}
+	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON"}
 	for _, o := range t.byPath {
 		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && !strings.HasSuffix(o.Contender, "/") && !strings.HasPrefix(o.Contender, unmeasured) {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")
+		}
+	}
+	for contender, format := range maps.Clone(all) {
+		if format == "JSON" && strings.HasPrefix(contender, "codec=") {
+			all[intoAny+contender], all[fromAny+contender] = format, format
 		}
 	}
 	plain := maps.Clone(all)

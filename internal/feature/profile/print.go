@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ func Print(w io.Writer, s *Summary, form report.Form) error {
 	for i, command := range checks(sites) {
 		if i == 0 {
 			d.Printf("\n")
-			d.Title("To check it:")
+			d.Title("To check it, and have your own message's ratios (--with .postage/runs/latest):")
 		}
 		if d.Markdown {
 			d.Printf("- %s\n", report.Code(command))
@@ -212,8 +213,11 @@ func savingColumns() []report.Column[saving] {
 			return text
 		}),
 		report.Figures("saves", func(x saving) string {
-			if x.Saves.Value < WorthIt {
+			switch {
+			case x.Saves.High < WorthIt:
 				return "not worth it"
+			case !x.Known():
+				return fmt.Sprintf("not known: %s to %s", tenths(x.Saves.Low), tenths(x.Saves.High))
 			}
 			return share(x.Saves)
 		}),
@@ -221,6 +225,9 @@ func savingColumns() []report.Column[saving] {
 		report.Figures("cores, USD", func(x saving) string {
 			if x.Cores == nil {
 				return "n/a"
+			}
+			if !x.Known() || math.Abs(*x.Cores) < 0.01 {
+				return ""
 			}
 			return fmt.Sprintf("%.2g, %.2g", *x.Cores, *x.USDMonth)
 		}).When(report.Lastly),
@@ -238,6 +245,9 @@ func writeSavings(d *report.Doc, s *Summary, sites []Site) {
 	d.Title("What a change would save of all CPU time:")
 	report.Table(d, savingColumns(), all, nil)
 	d.Note("Ratios are from " + strings.Join(slices.Sorted(maps.Keys(from)), " and ") + ". USD are a month's.")
+	if slices.ContainsFunc(all, func(x saving) bool { return !x.Known() }) {
+		d.Note("Not known: messages differ that much. Your own message says (--with), or its size narrows it (--size).")
+	}
 }
 
 // unpredicted says for which places nothing is predicted, and why.

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -193,6 +194,36 @@ func (s *Source) kind() error {
 	}
 	s.timed, s.unit = s.unit > 0, cmp.Or(s.unit, 1)
 	s.value = at
+	return nil
+}
+
+// Program is the path that the profiled program had, "" if the profile does not say.
+func (s *Source) Program() string {
+	if len(s.Mapping) == 0 {
+		return ""
+	}
+	return s.Mapping[0].File
+}
+
+// Labelled leaves the samples with a label: "endpoint=/render". Only profiles of CPU time have any.
+func (s *Source) Labelled(label string) error {
+	key, value, _ := strings.Cut(label, "=")
+	var found []string
+	kept := s.Sample[:0]
+	for _, one := range s.Sample {
+		for _, has := range one.Label[key] {
+			if !slices.Contains(found, has) {
+				found = append(found, has)
+			}
+		}
+		if slices.Contains(one.Label[key], value) {
+			kept = append(kept, one)
+		}
+	}
+	s.Sample = kept
+	if len(kept) == 0 {
+		return fmt.Errorf("%s: no sample has the label %s: there is %s", s.Name, label, cmp.Or(printable(strings.Join(found[:min(len(found), 8)], ", ")), "none of that name"))
+	}
 	return nil
 }
 

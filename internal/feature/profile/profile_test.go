@@ -100,6 +100,11 @@ func TestAttribution(t *testing.T) {
 		{"shop/pb.(*Order).pbfastDecode@/src/shop/order_pbfast.pb.go google.golang.org/protobuf/proto.Unmarshal main.handle", "decode protobuf by google.golang.org/protobuf/proto for main.handle message Order"},
 		{"go.opentelemetry.io/collector/pdata/internal.(*Span).UnmarshalJSON go.opentelemetry.io/collector/receiver/otlpreceiver.handle net/http.serve", "decode JSON by go.opentelemetry.io/collector/pdata/internal.*.UnmarshalJSON for "},
 		{"shop/pb.(*Order).Unmarshal@/src/shop/order.go main.handle", "own code shop/pb.(*Order).Unmarshal"},
+		{"example.com/app/wire.DecodeMsg@/src/app/wire/wire.go main.handle", "own code example.com/app/wire.DecodeMsg"},
+		{"example.com/app/wire.(*Order).DecodeMsg@/src/app/wire/order_gen.go main.handle", "decode MessagePack by generated code for main.handle message Order"},
+		{"encode_main.Order github.com/bytedance/sonic/internal/encoder.Encode github.com/bytedance/sonic.Marshal main.handle", "encode JSON by github.com/bytedance/sonic for main.handle"},
+		{"decode_[]string github.com/bytedance/sonic/internal/decoder/jitdec.decodeTypedPointer main.handle", "decode JSON by github.com/bytedance/sonic for main.handle"},
+		{"github.com/x/server/store.Put@/root/go/pkg/mod/github.com/x/server@v1.2.3/store/put.go main.main", "library github.com/x/server"},
 		{"google.golang.org/protobuf/internal/impl.(*MessageInfo).unmarshal google.golang.org/protobuf/proto.UnmarshalOptions.unmarshal google.golang.org/protobuf/proto.Unmarshal main.f", "decode protobuf by google.golang.org/protobuf/proto for main.f"},
 		{"google.golang.org/protobuf/internal/impl.(*M).Range google.golang.org/protobuf/encoding/protojson.encoder.marshalMessage google.golang.org/protobuf/encoding/protojson.Marshal main.f", "encode JSON by google.golang.org/protobuf/encoding/protojson for main.f"},
 		{"compress/flate.(*compressor).deflate compress/gzip.(*Writer).Write main.zip.func1", "encode gzip by compress/gzip for main.zip"},
@@ -153,6 +158,25 @@ func TestAttribution(t *testing.T) {
 	}
 }
 
+// The program's own module is the user's code, also where it was built in the module cache; and a
+// label leaves the samples that have it.
+func TestMainModuleAndLabel(t *testing.T) {
+	table := must(NewOwners())
+	table.Main = "github.com/x/server"
+	p := stacks("cpu", "5 github.com/x/server/store.Put@/root/go/pkg/mod/github.com/x/server@v1.2.3/store/put.go main.main", "3 github.com/x/serverless.Put@/root/go/pkg/mod/github.com/x/serverless@v1.2.3/put.go")
+	p.Sample[0].Label = map[string][]string{"endpoint": {"/put"}}
+	source := sourceOf(t, p)
+	if s := must(Summarize(table, []*Source{source})); s.Own.Value != 5.0/8 {
+		t.Errorf("%v is own code", s.Own)
+	}
+	if err := source.Labelled("endpoint=/put"); err != nil || len(source.Sample) != 1 {
+		t.Errorf("%v: %d samples", err, len(source.Sample))
+	}
+	if err := source.Labelled("endpoint=/get"); err == nil || err.Error() != "test: no sample has the label endpoint=/get: there is /put" {
+		t.Error(err)
+	}
+}
+
 // A function that the table names owns what it calls of its library; encoding/json on the second
 // version's code is not that version.
 func TestContenders(t *testing.T) {
@@ -169,6 +193,7 @@ func TestContenders(t *testing.T) {
 		"encoding/json/jsontext.(*Decoder).ReadToken encoding/json/v2.unmarshalValueAny encoding/json/v2.Unmarshal encoding/json.Unmarshal main.f": "into=any/codec=json/experiment=jsonv2",
 		"encoding/json/jsontext.(*Encoder).WriteToken encoding/json/v2.Marshal encoding/json.Marshal main.f":                                       "codec=json/experiment=jsonv2",
 		"github.com/goccy/go-json/internal/decoder.skipValue github.com/goccy/go-json/internal/decoder.(*interfaceDecoder).Decode main.f":          "into=any/codec=go-json",
+		"decode_value decode_main.Order github.com/bytedance/sonic.Unmarshal main.f":                                                               "into=any/codec=sonic/config=std",
 		"postage/pgbulk.(*buffers).encodeArgs postage/pgbulk.Exec main.f":                                                                          "lib=pgbulk/call=exec",
 		"github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5.(*Conn).BeginTx main.f":                                                      "?transactions_begin_and_end_there,_which_no_row_measures",
 		"shop/pb.(*Order).pbfastDecode@/src/shop/order_pbfast.pb.go google.golang.org/protobuf/proto.Unmarshal main.f":                             "codec=pbfast/hook=yes",
@@ -217,24 +242,20 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// A saving is the share times what the ratio leaves, within its interval, from the first costs that
-// know both; another format only if any will do.
+// A saving is the share times what the ratio leaves, within its interval; another format only if any
+// will do.
 func TestPredict(t *testing.T) {
 	table := must(NewOwners())
-	of := func(text string) *Costs {
-		return must(readCosts(strings.NewReader(text)))
-	}
-	mine := of(`encode decode m codec=json 100 1000 200
+	mine := must(readCosts(strings.NewReader(`encode decode m codec=json 100 1000 200
 encode decode m codec=jsonv2 50 250 200
 encode decode m codec=protobuf 10 100 100
 encode decode m floor=memcpy* 0 0 0
-`)
-	mine.From = "mine"
-	shipped := of("encode decode m codec=json 100 1000 200\nencode decode m codec=go-json 1 1 200\n")
+`)))
+	mine.From, mine.least = "mine", 1
 	predict := func(any bool) *Summary {
 		s := summaryOf(t, sourceOf(t, stacks("cpu", "3000 encoding/json.Unmarshal main.f", "1000 encoding/json.Unmarshal main.g", "4000 main.f", "1000 net/http.(*body).Read main.f", "1000 runtime.gcBgMarkWorker")),
 			sourceOf(t, stacks("allocs", "40 encoding/json.Unmarshal main.f", "10 encoding/json.Unmarshal main.g", "50 main.f")))
-		s.Predict(table, []*Costs{mine, shipped}, any, 0.1)
+		s.Predict(table, mine, any, 0.1)
 		return s
 	}
 	s := predict(false)
@@ -264,8 +285,9 @@ encode decode m floor=memcpy* 0 0 0
 func TestPredictGrowth(t *testing.T) {
 	table := must(NewOwners())
 	costs := must(readCosts(strings.NewReader("encode - m pack=gzip/level=6 10000 0 100\nencode - m pack=none* 0 0 1100\n")))
+	costs.least = 1
 	s := summaryOf(t, sourceOf(t, stacks("cpu", "4000 compress/gzip.(*Writer).Write main.f", "6000 main.f")))
-	s.Predict(table, []*Costs{costs}, false, 1)
+	s.Predict(table, costs, false, 1)
 	sent := 0.4 * 1000 * s.byteSent() / 10_000
 	if x := s.Sites[0].Savings[0].Saves; math.Abs(x.Value-0.4+sent/2) > 1e-9 || x.Low > 0.4-sent || x.Low < 0.4-sent-0.02 || x.High < 0.4 {
 		t.Errorf("saves %v, of what is sent %v", x, sent)
@@ -302,9 +324,9 @@ func TestIntoAny(t *testing.T) {
 
 // A place that no sample of CPU time is of, but bytes allocated are, has savings that are numbers.
 func TestAllocatesAlone(t *testing.T) {
-	table, shipped := must(NewOwners()), must(ShippedCosts())
+	table, shipped := must(NewOwners()), must(ShippedCosts(0))
 	s := summaryOf(t, sourceOf(t, stacks("cpu", "9 main.f", "3 runtime.gcBgMarkWorker", "1 net/http.(*body).Read main.f")), sourceOf(t, stacks("allocs", "9 encoding/json.Unmarshal main.f", "1 main.f")))
-	s.Predict(table, []*Costs{shipped}, true, 1)
+	s.Predict(table, shipped, true, 1)
 	for _, x := range s.Sites[0].Savings {
 		if math.IsNaN(x.Saves.Value) || math.IsInf(x.Saves.Low, 0) || math.IsNaN(x.Saves.Low) || math.IsNaN(x.Saves.High) {
 			t.Errorf("%+v", x)
@@ -321,8 +343,9 @@ func TestPredictStream(t *testing.T) {
 	whole := "encode decode m codec=json 100 100 100\nencode decode m codec=go-json 20 100 100\n"
 	for text, want := range map[string]float64{whole: 0.8, whole + "encode decode n from=stream/codec=json 100 100 100\nencode decode n from=stream/codec=go-json 40 100 100\n": 0.6} {
 		costs := must(readCosts(strings.NewReader(text)))
+		costs.least = 1
 		s := summaryOf(t, sourceOf(t, stacks("cpu", "9 encoding/json.(*decodeState).object encoding/json.(*Decoder).Decode main.f")))
-		if s.Predict(table, []*Costs{costs}, false, 1); len(s.Sites) != 1 || len(s.Sites[0].Savings) != 1 || math.Abs(s.Sites[0].Savings[0].Saves.Value-want) > 1e-9 {
+		if s.Predict(table, costs, false, 1); len(s.Sites) != 1 || len(s.Sites[0].Savings) != 1 || math.Abs(s.Sites[0].Savings[0].Saves.Value-want) > 1e-9 {
 			t.Errorf("want %v: %+v", want, s.Sites)
 		}
 	}
@@ -330,7 +353,7 @@ func TestPredictStream(t *testing.T) {
 
 // Of what no row measures, by a quarter of its time, nothing is predicted.
 func TestUnmeasured(t *testing.T) {
-	table, shipped := must(NewOwners()), must(ShippedCosts())
+	table, shipped := must(NewOwners()), must(ShippedCosts(0))
 	for stack, why := range map[string]string{
 		"github.com/jackc/pgx/v5.(*Conn).execSimpleProtocol github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5.(*Conn).BeginTx":                "transactions begin and end there, which no row measures",
 		"github.com/jackc/pgx/v5/pgconn.(*PgConn).ExecParams github.com/jackc/pgx/v5.(*Conn).execSQLParams github.com/jackc/pgx/v5.(*Conn).Exec":         "pgx is in mode exec, where pgbulk.Exec may cost more (docs/pgbulk.md)",
@@ -339,8 +362,11 @@ func TestUnmeasured(t *testing.T) {
 		for n, want := range map[int]string{3: why, 1: ""} {
 			s := summaryOf(t, sourceOf(t, stacks("cpu", fmt.Sprint(n, " ", stack, " github.com/jackc/pgx/v5/pgxpool.(*Pool).Do main.f"),
 				"4 github.com/jackc/pgx/v5.(*Conn).Exec github.com/jackc/pgx/v5/pgxpool.(*Pool).Do main.f")))
-			s.Predict(table, []*Costs{shipped}, false, 1)
-			if len(s.Sites) != 1 || s.Sites[0].Unmeasured() != want || len(s.Sites[0].Savings) > 0 != (want == "") {
+			s.Predict(table, shipped, false, 1)
+			if want == "" {
+				want = "of pgx/call=exec and another library, too few messages were measured"
+			}
+			if len(s.Sites) != 1 || s.Sites[0].Unmeasured() != want || len(s.Sites[0].Savings) > 0 {
 				t.Errorf("%d of %d by %s: %q: %+v", n, n+4, stack, s.Sites[0].Unmeasured(), s.Sites)
 			}
 		}
@@ -520,7 +546,7 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(out.Bytes())
 	}
-	table, costs := must(NewOwners()), must(ShippedCosts())
+	table, costs := must(NewOwners()), must(ShippedCosts(0))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		source, err := Read("x", bytes.NewReader(text))
 		if err != nil {
@@ -530,7 +556,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s.Predict(table, []*Costs{costs}, true, 0.04)
+		s.Predict(table, costs, true, 0.04)
 		for _, site := range s.Sites {
 			if name := site.Function + site.Message + site.Library; strings.ContainsAny(name, "\x1b\n\r\x00\u009b") {
 				t.Errorf("%q", name)

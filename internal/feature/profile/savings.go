@@ -10,6 +10,7 @@ import (
 	"postage/internal/cost"
 	"postage/internal/stats"
 	"postage/internal/verdict"
+	"postage/record"
 )
 
 // WorthIt is the share of all CPU time below which a change is not worth it.
@@ -56,23 +57,20 @@ type Total struct {
 //
 //	saves = code × (1 − ratio of costs) + garbage × (1 − ratio of bytes) + what is sent
 //
-// The ratios come from the first of the costs that has both contenders. If the bytes become fewer,
-// what is sent is the site's part of reading or writing them × (1 − ratio of sizes). If they become
-// more, it is negative: the most that the further bytes cost. The truth lies between nothing and
-// all of it, so the value takes half. The value is the median over messages. Its interval is their
-// range, or with one message its figures' interval, with the error of sampling. Without anyFormat
-// only contenders count that keep the bytes' format.
-func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePrice float64) {
+// The ratios are of the messages that the costs have with both contenders. If the bytes become
+// fewer, what is sent is the site's part of reading or writing them × (1 − ratio of sizes). If they
+// become more, it is negative: the most that the further bytes cost. The truth lies between nothing
+// and all of it, so the value takes half. The value is the median over messages. Its interval is
+// where one more message's value lies, or with one message its figures' interval, with the error of
+// sampling. Without anyFormat only contenders count that keep the bytes' format.
+func (s *Summary) Predict(table *Owners, costs *Costs, anyFormat bool, corePrice float64) {
 	formats := table.formats()
 	for i := range s.Sites {
 		site := &s.Sites[i]
 		measured, other := strings.CutPrefix(site.Now, alike)
-		for try, costs := range slices.Concat(from, from) {
-			if try == len(from) { // a record with no row of a stream has one of the whole text
+		if measured != "" && !strings.HasPrefix(measured, unmeasured) {
+			if !costs.have(measured) { // a record with no row of a stream has one of the whole text
 				measured = strings.TrimPrefix(measured, stream)
-			}
-			if measured == "" || strings.HasPrefix(measured, unmeasured) || len(site.Savings) > 0 {
-				break
 			}
 			for _, name := range slices.Sorted(maps.Keys(formats)) {
 				if format := formats[name]; name != measured && (anyFormat || format == formats[measured] || name == uncompressed) {
@@ -95,16 +93,37 @@ func (s *Summary) Predict(table *Owners, from []*Costs, anyFormat bool, corePric
 	s.everywhere(corePrice)
 }
 
-// Unmeasured is why no row measures the site's work, "" if one does.
+// Unmeasured is why nothing is predicted of the site, "" if something is or if no library is known
+// to do its work.
 func (s *Site) Unmeasured() string {
-	why, _ := strings.CutPrefix(s.Now, unmeasured)
-	if why == s.Now {
-		return ""
+	why, unknown := strings.CutPrefix(s.Now, unmeasured)
+	switch {
+	case unknown:
+		return strings.ReplaceAll(why, "_", " ")
+	case s.Now != "" && len(s.Savings) == 0:
+		return "of " + record.Short(strings.TrimPrefix(s.Now, alike)) + " and another library, too few messages were measured"
 	}
-	return strings.ReplaceAll(why, "_", " ")
+	return ""
 }
 
-func bySaving(a, b Saving) int { return cmp.Compare(b.Saves.Value, a.Saves.Value) }
+// OfStructs reports whether the site encodes or decodes a Go struct.
+func (s *Site) OfStructs() bool {
+	return s.Stage == "encode" && strings.Contains(s.Now, "codec=") && !strings.Contains(s.Now, intoAny) && !strings.Contains(s.Now, fromAny)
+}
+
+// Known reports whether the whole interval says that the change saves, or that it costs.
+func (x *Saving) Known() bool { return x.Saves.Low > 0 || x.Saves.High < 0 }
+
+// bySaving puts what surely saves before the others.
+func bySaving(a, b Saving) int {
+	switch saves := a.Saves.Low > 0; {
+	case saves == (b.Saves.Low > 0):
+		return cmp.Compare(b.Saves.Value, a.Saves.Value)
+	case saves:
+		return -1
+	}
+	return 1
+}
 
 // sending is the share of all CPU time that reads or writes what the site decodes or encodes.
 func (s *Summary) sending(site *Site) float64 {
@@ -130,10 +149,11 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 	if site.Garbage != nil {
 		garbage = *site.Garbage
 	}
-	var saved, most, bounds []float64
+	var saved, most, least, greatest []float64
+	messages := map[string]bool{}
 	within := 0.0
 	for _, c := range costs.cases {
-		if c.stage != site.Stage || c.does != "" && c.does != site.Does {
+		if c.stage != site.Stage || c.does != "" && c.does != site.Does || !costs.sized(&c) {
 			continue
 		}
 		now, ok1 := c.row(measured)
@@ -156,30 +176,46 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 		default:
 			sent = s.sending(site) * -more / now.size
 		}
-		saved, bounds = append(saved, base+sent/2), append(bounds, base, base+sent)
+		messages[c.of()] = true
+		saved = append(saved, base+sent/2)
+		least, greatest = append(least, min(base, base+sent)), append(greatest, max(base, base+sent))
 		within = (code + garbage - base) * math.Hypot(now.within, then.within)
 		if floor, ok := c.rows[c.floor]; ok {
 			most = append(most, by(floor)+max(0, sent))
 		}
 	}
-	if len(saved) == 0 {
+	if len(messages) < max(1, costs.least) {
 		return
 	}
-	x := Saving{Contender: contender, Messages: len(saved), From: costs.From}
+	x := Saving{Contender: contender, Messages: len(messages), From: costs.From}
 	value := stats.Median(saved)
-	low, high := value-slices.Min(bounds), slices.Max(bounds)-value
+	low, high := value-slices.Min(least), slices.Max(greatest)-value
 	if len(saved) == 1 {
 		low, high = math.Hypot(low, within), math.Hypot(high, within)
+	} else {
+		lowest, _ := next(least)
+		_, highest := next(greatest)
+		low, high = value-lowest, highest-value
 	}
 	sampling := 0.0
 	if code > 0 {
 		sampling = value * (site.Share.High - site.Share.Low) / 2 / code
 	}
 	x.Saves = verdict.Interval{Value: value, Low: value - math.Hypot(low, sampling), High: value + math.Hypot(high, sampling)}
+	x.Saves.High = max(value, min(x.Saves.High, code+garbage+s.sending(site)))
 	if len(most) > 0 {
 		x.AtMost = new(stats.Median(most))
 	}
 	site.Savings = append(site.Savings, x)
+}
+
+// next returns where one more value lies with a probability of 95%, by Student's distribution. It
+// needs two values.
+func next(values []float64) (low, high float64) {
+	means, _ := stats.Moderated([]stats.Grouped{stats.Ungrouped(values)}, 0.05, 0.05)
+	mean := means[0]
+	half := (mean.High - mean.Low) / 2 * math.Sqrt(float64(len(values)+1))
+	return mean.Value - half, mean.Value + half
 }
 
 // price adds how many cores a saving is, and what they cost a month.

@@ -215,7 +215,7 @@ func contenders(places map[place]*sums) map[place]string {
 		switch {
 		case strings.HasPrefix(p.now, unmeasured) && 4*cpu >= all[q]:
 			cpu = math.Inf(1)
-		case strings.Contains(p.now, intoAny): // finding where the text ends takes half as much again
+		case strings.Contains(p.now, intoAny), strings.Contains(p.now, fromAny): // finding where the text ends takes half as much again
 			cpu *= 2
 		}
 		if cpu > most[q] || cpu == most[q] && p.now > now[q] {

@@ -18,12 +18,15 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/bytedance/sonic"
 	jsonv2 "github.com/go-json-experiment/json"
 	gojson "github.com/goccy/go-json"
 	kgzip "github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
+
+	"postage/internal/stats"
 )
 
 // texts are of kinds that servers compress, and that the rows about messages are not like: long,
@@ -48,7 +51,12 @@ func texts(t *testing.T) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string][]byte{"list": list.Bytes(), "log": log.Bytes(), "metrics": metrics.Bytes(), "page": page, "prose": prose}
+	found := map[string][]byte{"list": list.Bytes(), "log": log.Bytes(), "metrics": metrics.Bytes(), "page": page, "prose": prose}
+	for _, name := range []string{"list", "log", "prose"} {
+		found["short-"+name] = found[name][:2000]
+	}
+	found["tiny-list"] = found["list"][:300]
+	return found
 }
 
 // writer is what compresses into another writer, again and again.
@@ -57,54 +65,94 @@ type writer interface {
 	Reset(io.Writer)
 }
 
-// textCosts measures compressing and decompressing the texts, by whole writers that are kept.
+// packer is a library that compresses.
+type packer struct {
+	made func() (writer, error)
+	from func(io.Reader) (io.Reader, error)
+}
+
+// packers have readers that are made anew for each text, as servers make them.
+var packers = map[string]packer{
+	"pack=gzip/level=6": {
+		func() (writer, error) { return gzip.NewWriter(nil), nil },
+		func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+	},
+	"pack=gzip/level=6/library=klauspost": {
+		func() (writer, error) { return kgzip.NewWriterLevel(nil, 6) },
+		func(r io.Reader) (io.Reader, error) { return kgzip.NewReader(r) },
+	},
+	"pack=zstd/level=3": {
+		func() (writer, error) { return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)) },
+		func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) },
+	},
+	"pack=s2": {
+		func() (writer, error) { return s2.NewWriter(nil, s2.WriterConcurrency(1)), nil },
+		func(r io.Reader) (io.Reader, error) { return s2.NewReader(r), nil },
+	},
+	"pack=snappy": {
+		func() (writer, error) { return snappy.NewBufferedWriter(nil), nil },
+		func(r io.Reader) (io.Reader, error) { return snappy.NewReader(r), nil },
+	},
+}
+
+// textCosts measures decompressing the texts, and compressing them by writers that are kept and by
+// new ones: a profile does not say which.
 func textCosts(t *testing.T) (all []costCase) {
-	plainGzip, err := kgzip.NewWriterLevel(nil, 6)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	unzip := func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }
 	found := texts(t)
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		text := found[name]
-		pack := costCase{stage: "encode", does: "encode", message: "text=" + name, floor: uncompressed, rows: map[string]figure{uncompressed: {0, 0, float64(len(text)), 0}}}
-		unpack := costCase{stage: "encode", does: "decode", message: "text=" + name, floor: uncompressed, rows: map[string]figure{uncompressed: pack.rows[uncompressed]}}
-		for contender, how := range map[string]struct {
-			to   writer
-			from func(io.Reader) (io.Reader, error)
-		}{
-			"pack=gzip/level=6":                   {gzip.NewWriter(nil), unzip},
-			"pack=gzip/level=6/library=klauspost": {plainGzip, func(r io.Reader) (io.Reader, error) { return kgzip.NewReader(r) }},
-			"pack=zstd/level=3":                   {z, func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) }},
-			"pack=s2":                             {s2.NewWriter(nil, s2.WriterConcurrency(1)), func(r io.Reader) (io.Reader, error) { return s2.NewReader(r), nil }},
-			"pack=snappy":                         {snappy.NewBufferedWriter(nil), func(r io.Reader) (io.Reader, error) { return snappy.NewReader(r), nil }},
-		} {
+		kept, anew, unpacking := map[string]func() error{}, map[string]func() error{}, map[string]func() error{}
+		sizes := map[string]float64{uncompressed: float64(len(text))}
+		for contender, how := range packers {
 			var packed, plain bytes.Buffer
-			packing, _ := fastest(t, func() error {
+			to, err := how.made()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pack := func(to writer) error {
 				packed.Reset()
-				how.to.Reset(&packed)
-				_, err := how.to.Write(text)
-				return errors.Join(err, how.to.Close())
-			})
-			size := float64(packed.Len())
-			unpacking, _ := fastest(t, func() error {
+				to.Reset(&packed)
+				_, err := to.Write(text)
+				return errors.Join(err, to.Close())
+			}
+			kept[contender] = func() error { return pack(to) }
+			anew[contender] = func() error {
+				to, err := how.made()
+				if err != nil {
+					return err
+				}
+				return pack(to)
+			}
+			if err := pack(to); err != nil {
+				t.Fatal(err)
+			}
+			held := bytes.Clone(packed.Bytes())
+			sizes[contender] = float64(len(held))
+			unpacking[contender] = func() error {
 				plain.Reset()
-				r, err := how.from(bytes.NewReader(packed.Bytes()))
+				r, err := how.from(bytes.NewReader(held))
 				if err == nil {
 					_, err = plain.ReadFrom(r)
 				}
+				if err == nil && !bytes.Equal(plain.Bytes(), text) {
+					err = fmt.Errorf("%s: %s: unpacked, it differs", name, contender)
+				}
 				return err
-			})
-			if !bytes.Equal(plain.Bytes(), text) {
-				t.Fatalf("%s: %s: unpacked, it differs", name, contender)
 			}
-			pack.rows[contender], unpack.rows[contender] = figure{packing, 0, size, 0}, figure{unpacking, 0, size, 0}
 		}
-		all = append(all, pack, unpack)
+		add := func(does, message string, calls map[string]func() error) {
+			one := costCase{stage: "encode", does: does, message: message, floor: uncompressed, rows: fastest(t, calls)}
+			one.rows[uncompressed] = figure{}
+			for contender, size := range sizes {
+				x := one.rows[contender]
+				x.bytes, x.size = 0, size
+				one.rows[contender] = x
+			}
+			all = append(all, one)
+		}
+		add("encode", "text="+name, kept)
+		add("encode", "text="+name+"/writer=new", anew)
+		add("decode", "text="+name, unpacking)
 	}
 	return all
 }
@@ -147,36 +195,35 @@ func jsonCosts(t *testing.T, first string) (all []costCase) {
 		Priority       int
 		Date           time.Time
 	}{"Backup", note, 5, items[0].Ordered})...)
+	all = append(all, jsonCost(t, first, "page", items[:10])...)
 	all = append(all, jsonCost(t, first, "list", items)...)
+	type event struct {
+		ID, Type, Source string
+		Attempt          int
+		Data             map[string]string
+		Labels           []string
+	}
+	created := event{"8a7f", "order.created", "/shop/7", 1, map[string]string{"order": "A-7781", "state": "paid"}, []string{"eu", "web"}}
+	all = append(all, jsonCost(t, first, "event", created)...)
+	all = append(all, jsonCost(t, first, "events", slices.Repeat([]event{created}, 300))...)
 	all = append(all, jsonCost(t, first, "names", names)...)
 	return append(all, jsonCost(t, first, "numbers", slices.Repeat([][]float64{{12.25, -7, 0.000125, 98765}}, 300))...)
 }
 
-func jsonCost[T any](t *testing.T, first, message string, value T) []costCase {
+func jsonCost[T any](t *testing.T, first, message string, value T) (all []costCase) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cost := func(do func() error) figure {
-		ns, bytes := fastest(t, func() (err error) {
-			for range 20 {
-				err = errors.Join(err, do())
-			}
-			return err
-		})
-		return figure{ns / 20, bytes / 20, float64(len(text)), 0}
-	}
 	held := make([]byte, len(text))
-	floor := cost(func() error { copy(held, text); return nil })
-	of := func(does, message string) costCase {
-		return costCase{stage: "encode", does: does, message: message, rows: map[string]figure{"floor=memcpy": floor}, floor: "floor=memcpy"}
+	of := func() map[string]func() error {
+		return map[string]func() error{"floor=memcpy": func() error { copy(held, text); return nil }}
 	}
 	var anything any
 	if err := json.Unmarshal(text, &anything); err != nil {
 		t.Fatal(err)
 	}
-	into, decode, encode, encodeAny := of("decode", "any="+message), of("decode", "struct="+message), of("encode", "struct="+message), of("encode", "any="+message)
-	intoStream, stream := of("decode", "any="+message+"/from=stream"), of("decode", "struct="+message+"/from=stream")
+	into, decode, encode, encodeAny, intoStream, fromStream := of(), of(), of(), of(), of(), of()
 	for contender, how := range map[string]struct {
 		unmarshal func([]byte, any) error
 		read      func(io.Reader, any) error
@@ -186,30 +233,85 @@ func jsonCost[T any](t *testing.T, first, message string, value T) []costCase {
 		"codec=go-json": {gojson.Unmarshal, func(r io.Reader, to any) error { return gojson.NewDecoder(r).Decode(to) }, gojson.Marshal},
 		secondVersion: {func(text []byte, to any) error { return jsonv2.Unmarshal(text, to) },
 			func(r io.Reader, to any) error { return jsonv2.UnmarshalRead(r, to) }, func(v any) ([]byte, error) { return jsonv2.Marshal(v) }},
+		"codec=sonic/config=std": {sonic.ConfigStd.Unmarshal, func(r io.Reader, to any) error { return sonic.ConfigStd.NewDecoder(r).Decode(to) }, sonic.ConfigStd.Marshal},
 	} {
-		into.rows["into=any/"+contender] = cost(func() error { return how.unmarshal(text, new(any)) })
-		decode.rows[contender] = cost(func() error { return how.unmarshal(text, new(T)) })
-		intoStream.rows["from=stream/into=any/"+contender] = cost(func() error { return how.read(iotest.DataErrReader(bytes.NewReader(text)), new(any)) })
-		stream.rows["from=stream/"+contender] = cost(func() error { return how.read(iotest.DataErrReader(bytes.NewReader(text)), new(T)) })
-		encode.rows[contender] = cost(func() error { _, err := how.marshal(&value); return err })
-		encodeAny.rows[contender] = cost(func() error { _, err := how.marshal(anything); return err })
+		into[intoAny+contender] = func() error { return how.unmarshal(text, new(any)) }
+		decode[contender] = func() error { return how.unmarshal(text, new(T)) }
+		intoStream[stream+intoAny+contender] = func() error { return how.read(iotest.DataErrReader(bytes.NewReader(text)), new(any)) }
+		fromStream[stream+contender] = func() error { return how.read(iotest.DataErrReader(bytes.NewReader(text)), new(T)) }
+		encode[contender] = func() error { _, err := how.marshal(&value); return err }
+		encodeAny[fromAny+contender] = func() error { _, err := how.marshal(anything); return err }
 	}
-	return []costCase{into, decode, encode, encodeAny, intoStream, stream}
+	for _, one := range []struct {
+		does, message string
+		calls         map[string]func() error
+	}{
+		{"decode", "any=" + message, into}, {"decode", "struct=" + message, decode}, {"encode", "any=" + message, encodeAny}, {"encode", "struct=" + message, encode},
+		{"decode", "any=" + message + "/from=stream", intoStream}, {"decode", "struct=" + message + "/from=stream", fromStream},
+	} {
+		rows := fastest(t, one.calls)
+		for contender, x := range rows {
+			x.size = float64(len(text))
+			rows[contender] = x
+		}
+		for message, rows := range map[string]map[string]figure{one.message: rows, one.message + "/caches=cold": cold(t, one.calls, rows)} {
+			all = append(all, costCase{stage: "encode", does: one.does, message: message, rows: rows, floor: "floor=memcpy"})
+		}
+	}
+	return all
 }
 
-// fastest is what the fastest of 30 calls takes, in ns, and the bytes that it allocates.
-func fastest(t *testing.T, do func() error) (ns, bytes float64) {
-	ns, bytes = math.Inf(1), math.Inf(1)
-	var before, after runtime.MemStats
+// fastest is what the fastest of 30 turns of each call takes, in ns, and the bytes that it
+// allocates. A turn is as many calls as take 50 µs, after a first one.
+func fastest(t *testing.T, calls map[string]func() error) map[string]figure {
+	rows := map[string]figure{}
+	counts := map[string]int{}
+	for name, call := range calls {
+		turn(t, call, 1) // sonic compiles
+		rows[name] = turn(t, call, 10)
+		counts[name] = int(max(1, 50_000/rows[name].cost))
+	}
 	for range 30 {
-		runtime.ReadMemStats(&before)
-		begin := time.Now()
-		if err := do(); err != nil {
+		for name, call := range calls {
+			x, one := rows[name], turn(t, call, counts[name])
+			rows[name] = figure{cost: min(x.cost, one.cost), bytes: min(x.bytes, one.bytes)}
+		}
+	}
+	return rows
+}
+
+// cold is fastest's rows with the median of calls whose code and data are in no near cache, as in a
+// server that does something else in between.
+func cold(t *testing.T, calls map[string]func() error, rows map[string]figure) map[string]figure {
+	other := make([]byte, 4<<20)
+	costs := map[string][]float64{}
+	for range 101 {
+		for name, call := range calls {
+			for i := 0; i < len(other); i += 64 {
+				other[i]++
+			}
+			costs[name] = append(costs[name], turn(t, call, 1).cost)
+		}
+	}
+	medians := map[string]figure{}
+	for name, x := range rows {
+		x.cost = stats.Median(costs[name])
+		medians[name] = x
+	}
+	return medians
+}
+
+// turn is what a call takes, on average.
+func turn(t *testing.T, call func() error, calls int) figure {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	for range calls {
+		if err := call(); err != nil {
 			t.Fatal(err)
 		}
-		ns = min(ns, float64(time.Since(begin)))
-		runtime.ReadMemStats(&after)
-		bytes = min(bytes, float64(after.TotalAlloc-before.TotalAlloc))
 	}
-	return ns, bytes
+	ns := float64(time.Since(begin)) / float64(calls)
+	runtime.ReadMemStats(&after)
+	return figure{cost: ns, bytes: float64(after.TotalAlloc-before.TotalAlloc) / float64(calls)}
 }
