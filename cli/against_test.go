@@ -119,11 +119,12 @@ func TestRunSaysItsCommit(t *testing.T) {
 	}
 }
 
-// One revision is compared with the working tree, and two with each other.
+// One revision is compared with the working tree, and two with each other. Dots without one are an
+// error.
 func TestAgainstRange(t *testing.T) {
-	for against, want := range map[string][]string{"main": {"main", ""}, "v1.2.0..main": {"v1.2.0", "main"}, "main..": {"main", ""}} {
+	for against, want := range map[string][]string{"main": {"main", ""}, "v1.2.0..main": {"v1.2.0", "main"}, "main..": nil, "..main": nil, "..": nil, "v1.2.0...main": nil} {
 		v, err := (&measureFlags{against: against}).variation()
-		if err != nil || !slices.Equal(v.Values, want) {
+		if (err != nil) != (want == nil) || !slices.Equal(v.Values, want) {
 			t.Errorf("--against %s: %q, %v", against, v.Values, err)
 		}
 	}

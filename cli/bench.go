@@ -271,11 +271,18 @@ func listBench(cmd *cobra.Command, set *bench.Set) error {
 	return nil
 }
 
+// benchChanges compares the sides of a run of benchmarks. It is nil if there is one side.
+func benchChanges(rec *record.Record, limits verdict.Thresholds) *verdict.Changes {
+	if !verdict.IsAgainst(rec) {
+		return nil
+	}
+	return verdict.ComparePaired(rec, limits)
+}
+
 // printBench prints what was measured, and for a whole run returns its status.
 func printBench(cmd *cobra.Command, rec *record.Record, set *bench.Set, flags *benchFlags, limits verdict.Thresholds, whole bool) error {
-	var changes *verdict.Changes
-	if verdict.IsAgainst(rec) {
-		changes = verdict.ComparePaired(rec, limits)
+	changes := benchChanges(rec, limits)
+	if changes != nil {
 		changes.Lost = len(set.Lost) > 0
 		if flags.JSON {
 			changes.Warnings = append(changes.Warnings, set.Notes...)

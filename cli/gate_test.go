@@ -291,6 +291,23 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A record of Go benchmarks is shown as `postage bench` prints it: without advice, and without names
+// for the sides that nobody gave.
+func TestShowBenchmarks(t *testing.T) {
+	rec := gated(3, 14, 1.05)
+	for i := range rec.Rows {
+		rec.Rows[i].Stage = bench.Stage
+	}
+	file := saved(t, t.TempDir(), "bench.txt", rec)
+	code, stdout, stderr := command("show", file)
+	if code != 0 || !strings.HasPrefix(stdout, "benchmark ") || !strings.Contains(stdout, "slower") || strings.Contains(stdout, "instead of") || strings.Contains(stdout, "rev=") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := command("show", file, "--html", file+".html"); code != 2 || !strings.Contains(stderr, "the page is about messages") {
+		t.Errorf("a page: exit %d: %s", code, stderr)
+	}
+}
+
 func TestShowMarkdown(t *testing.T) {
 	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
 	code, stdout, stderr := command("show", saved(t, t.TempDir(), "a.txt", r.Record()), "--markdown")

@@ -57,6 +57,9 @@ func (f *measureFlags) variation() (build.Variation, error) {
 	switch {
 	case strings.Contains(f.against, ".."):
 		old, now, _ := strings.Cut(f.against, "..")
+		if old == "" || now == "" || now[0] == '.' {
+			return build.Variation{}, hinted(fmt.Errorf("--against %s: want a revision on both sides of two dots", f.against), "`--against main` has the working tree beside main")
+		}
 		return build.Variation{Values: []string{old, now}}, nil
 	case f.against != "":
 		return build.Variation{Values: []string{f.against, ""}}, nil

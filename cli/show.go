@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/feature/bench"
 	"postage/internal/feature/show"
 	"postage/internal/kit/report"
+	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
 )
@@ -46,6 +48,9 @@ plots and tables. It needs no network and no other file, and is complete without
 			rec, err := loadRun(strings.Join(args, ""))
 			if err != nil {
 				return err
+			}
+			if isBench(rec) && !flags.JSON {
+				return bench.Print(cmd.OutOrStdout(), rec, benchChanges(rec, verdict.DefaultThresholds()), nil, flags.form(cmd))
 			}
 			return p.printRecord(cmd, rec, flags.form(cmd))
 		},

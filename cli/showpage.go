@@ -37,6 +37,9 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 		if names[i] = cmp.Or(names[i], latestName); slices.Index(names, names[i]) < i {
 			return hinted(fmt.Errorf("%s is given twice", names[i]), "name each run once")
 		}
+		if isBench(records[i]) {
+			return hinted(fmt.Errorf("%s has Go benchmarks: the page is about messages", names[i]), "`postage show "+names[i]+" --markdown` prints them for a browser")
+		}
 	}
 	var runs []show.NamedRun
 	for i, name := range names {

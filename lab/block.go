@@ -223,21 +223,47 @@ func each(seats []*seat, do func(*seat) error) {
 
 // calibrate finds the number of operations in a row's batches, in its first block. The control
 // takes the baseline's number, and an old revision the new one's, so that the two differ in nothing
-// else.
+// else. Where the old one's batches would then take too long, all of them have fewer.
 func (r *run) calibrate(ctx context.Context, seats []*seat) {
 	for i, s := range seats {
 		if s.err != nil || s.row.N > 0 {
 			continue
 		}
-		if j := slices.IndexFunc(seats[:i], func(other *seat) bool { return alike(&s.entry, &other.entry) }); j >= 0 && seats[j].row.N > 0 {
-			s.row.N = seats[j].row.N
+		other := slices.IndexFunc(seats[:i], func(other *seat) bool { return alike(&s.entry, &other.entry) })
+		known := other >= 0 && seats[other].row.N > 0
+		if known && !s.entry.Old {
+			s.row.N = seats[other].row.N
 			continue
 		}
 		var answer reply
 		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.conductor.batchPatience(s.entry.Case.Batch))
-		s.row.N = answer.N
-		s.warn(answer.Warnings)
+		if !known || s.err != nil {
+			s.row.N = answer.N
+			s.warn(answer.Warnings)
+			continue
+		}
+		s.row.N = shared(seats[other].row.N, answer.N)
+		for _, now := range seats[:i] {
+			if now == seats[other] || alike(&now.entry, &seats[other].entry) {
+				now.row.N = s.row.N
+			}
+		}
 	}
+}
+
+const (
+	// mostLonger is how many times longer than the new side's an old side's batches may be.
+	mostLonger = 4
+	// mostFewer is how many times fewer operations a batch may then have than fill it.
+	mostFewer = 16
+)
+
+// shared is the number of operations that both sides' batches have, of which now and old fill one.
+func shared(now, old int) int {
+	if old > now/mostLonger {
+		return now
+	}
+	return max(old, now/mostFewer, min(now, 2)) // a single one has its set-up in it
 }
 
 // alike reports whether e is the same contender as other: its control, or its old version.

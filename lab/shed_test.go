@@ -214,3 +214,32 @@ func TestTheDearestIsLost(t *testing.T) {
 		t.Errorf("%v is lost, the best bet", away)
 	}
 }
+
+// Where the old side of a benchmark is 30 times slower, both have fewer operations a batch: a short
+// run has blocks enough to tell.
+func TestBatchesOfASlowOldSide(t *testing.T) {
+	c := Case{Name: "Test/op=paced", Value: record.ValueWall, Baseline: "is=base"}
+	entry := func(role record.Role, old bool, perOp float64) Entry {
+		e := Entry{Stage: "test", Case: &c, Role: role, Old: old, Contender: Contender{Name: "is=base", Checks: "nothing", Start: func(context.Context, int) (Runner, error) {
+			return &paced{open: 60 * time.Millisecond, perOp: perOp}, nil
+		}}}
+		if role == record.RoleControl {
+			e.Contender.Name = "is=control"
+		}
+		if old {
+			e.Build = &Build{Name: "old"}
+		}
+		return e
+	}
+	entries := []Entry{entry(record.RoleBaseline, false, 1000), entry(record.RoleControl, false, 1000), entry(record.RoleContender, true, 30_000)}
+	rec := NewRecord(Plan{Entries: entries}, record.Run{Seed: 7, Precision: 1e-9, Budget: 10 * time.Second, GOMAXPROCS: 1}, record.ThisMachine(0))
+	synctest.Test(t, func(t *testing.T) {
+		if err := (&Conductor{SetUpPatience: time.Hour}).Run(t.Context(), entries, rec); err != nil {
+			t.Fatal(err)
+		}
+	})
+	first := rec.Blocks[0].Series
+	if now, old := first[0].WallNS[0], first[2].WallNS[0]; old > 4*batchTarget.Nanoseconds() || now < batchTarget.Nanoseconds()/16 || rec.Rows[0].N != rec.Rows[2].N || rec.Rows[0].N != rec.Rows[1].N {
+		t.Errorf("batches of %d and %d ns, of %d, %d and %d operations", now, old, rec.Rows[0].N, rec.Rows[1].N, rec.Rows[2].N)
+	}
+}
