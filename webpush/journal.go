@@ -181,7 +181,7 @@ func (j *Journal) Kept() map[Outcome]int64 { return j.kept }
 func (j *Journal) Record(sub Subscription, r Result) error {
 	l := journalLine{Fingerprint: sub.Fingerprint(), Index: r.Index, Outcome: r.Outcome().String(), Origin: sub.Origin()}
 	if e, ok := asType[*SendError](r.Err); ok {
-		l.Status, l.Attempts, l.MaybeSent, l.Reason = e.Status, e.Attempts, e.MaybeSent, cmp.Or(e.Reason, e.detail)
+		l.Status, l.Attempts, l.MaybeSent, l.Reason = e.Status, e.Attempts, e.MaybeSent, cmp.Or(e.Reason, e.cause())
 		l.RetryAfter = int64(e.RetryAfter.Seconds())
 	} else {
 		l.Status, l.Attempts, l.MaybeSent = r.Receipt.Status, r.Receipt.Attempts, r.Receipt.MaybeDuplicate
