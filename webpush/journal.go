@@ -28,8 +28,9 @@ import (
 // too, unless Sync was called.
 //
 // The file holds a line of JSON for each outcome; the first line names the broadcast. While it is
-// open no other process can open it (on Linux, macOS and the BSDs). A Journal is for one goroutine,
-// and takes some 20 bytes of memory for each subscription.
+// open no other process can open it; where the standard library has no lock (AIX, Plan 9, Solaris),
+// OpenJournal fails. A Journal is for one goroutine, and takes some 20 bytes of memory for each
+// subscription.
 type Journal struct {
 	file      *os.File
 	line      []byte
