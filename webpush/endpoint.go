@@ -89,6 +89,9 @@ func normaliseHost(u *url.URL) (string, error) {
 
 // lowerASCII is strings.ToLower without its rules for other letters, some of which become ASCII.
 func lowerASCII(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return 'A' <= r && r <= 'Z' }) {
+		return text
+	}
 	b := []byte(text)
 	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -27,12 +30,46 @@ func TestJSONLogsTellNothing(t *testing.T) {
 	for _, value := range []any{sub, &sub, []webpush.Subscription{sub}, map[string]webpush.Subscription{"a": sub}, struct{ S webpush.Subscription }{sub}, []*webpush.Subscription{&sub}} {
 		logger.Info("x", "value", value)
 	}
-	var stored struct {
-		Keys struct{ Auth string }
-	}
-	unmarshal(t, service.Subscribe("").JSON(), &stored)
 	if path := strings.TrimPrefix(sub.Endpoint(), service.URL+"/push/"); strings.Contains(log.String(), path) || strings.Contains(log.String(), `\"auth\"`) || strings.Contains(log.String(), `"auth"`) {
 		t.Errorf("the log tells an endpoint and its keys:\n%s", log.String())
+	}
+}
+
+// TestErrorsAndHeadersTellNothing logs and formats what a transport's error, which names the
+// endpoint, and the token become.
+func TestErrorsAndHeadersTellNothing(t *testing.T) {
+	sub := parse(t, newService(t).Subscribe("").JSON())
+	var values []any
+	client := newClient(t, nil, webpush.Config{
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			return nil, &url.Error{Op: "Post", URL: r.URL.String(), Err: io.ErrUnexpectedEOF}
+		}),
+		OnAttempt: func(ctx context.Context, _ webpush.Attempt) (context.Context, func(webpush.AttemptResult)) {
+			return ctx, func(r webpush.AttemptResult) { values = append(values, r, []any{r}, r.Err) }
+		},
+	})
+	err := sendTo(t, client, sub)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "unexpected EOF") {
+		t.Errorf("the cause is lost: %v", err)
+	}
+	_, header, errHeader := client.AppendMessage(nil, nil, sub, webpush.Options{})
+	if errHeader != nil {
+		t.Fatal(errHeader)
+	}
+	values = append(values, err, sendError(t, err).Err, webpush.Result{Err: err}, []any{err}, header, []webpush.Header{header}, struct{ H webpush.Header }{header})
+	secrets := []string{strings.TrimPrefix(sub.Endpoint(), sub.Origin()+"/"), strings.TrimPrefix(header.Authorization, "vapid t=")[:60]}
+	for _, value := range values {
+		var log bytes.Buffer
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "value", value)
+		slog.New(slog.NewTextHandler(&log, nil)).Info("x", "value", value)
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			fmt.Fprintf(&log, verb+"\n", value)
+		}
+		for i, secret := range secrets {
+			if strings.Contains(log.String(), secret) || strings.Contains(log.String(), fmt.Sprintf("%x", secret)) {
+				t.Errorf("%T: secret %d is shown:\n%s", value, i, log.String())
+			}
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ type AttemptResult struct {
 	Outcome Outcome
 	Status  int           // 0 if no answer came
 	Elapsed time.Duration // from asking for a connection to the end of the answer
-	Err     error         // nil, or why no answer came; may name the endpoint
+	Err     error         // nil, or why no answer came
 }
 
 // An AttemptHook is called before each request and returns what is called after

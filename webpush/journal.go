@@ -28,8 +28,9 @@ import (
 // too, unless Sync was called.
 //
 // The file holds a line of JSON for each outcome; the first line names the broadcast. While it is
-// open no other process can open it (on Linux, macOS and the BSDs). A Journal is for one goroutine,
-// and takes some 20 bytes of memory for each subscription.
+// open no other process can open it; where the standard library has no lock (AIX, Plan 9, Solaris),
+// OpenJournal fails. A Journal is for one goroutine, and takes some 20 bytes of memory for each
+// subscription.
 type Journal struct {
 	file      *os.File
 	line      []byte
@@ -181,7 +182,7 @@ func (j *Journal) Kept() map[Outcome]int64 { return j.kept }
 func (j *Journal) Record(sub Subscription, r Result) error {
 	l := journalLine{Fingerprint: sub.Fingerprint(), Index: r.Index, Outcome: r.Outcome().String(), Origin: sub.Origin()}
 	if e, ok := asType[*SendError](r.Err); ok {
-		l.Status, l.Attempts, l.MaybeSent, l.Reason = e.Status, e.Attempts, e.MaybeSent, cmp.Or(e.Reason, e.detail)
+		l.Status, l.Attempts, l.MaybeSent, l.Reason = e.Status, e.Attempts, e.MaybeSent, cmp.Or(e.Reason, e.cause())
 		l.RetryAfter = int64(e.RetryAfter.Seconds())
 	} else {
 		l.Status, l.Attempts, l.MaybeSent = r.Receipt.Status, r.Receipt.Attempts, r.Receipt.MaybeDuplicate

@@ -1,8 +1,15 @@
-//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+//go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd || windows)
 
 package webpush
 
-import "os"
+import (
+	"errors"
+	"os"
+	"runtime"
+)
 
-// lock does nothing: the standard library has no lock for this system.
-func lock(*os.File) error { return nil }
+// lock fails: the standard library has no lock for this system, and without one two processes could
+// send to everybody twice.
+func lock(*os.File) error {
+	return errors.New("no lock on " + runtime.GOOS + ", so that another process could send too: keep the results by other means")
+}

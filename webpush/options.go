@@ -97,6 +97,12 @@ func (h Header) String() string {
 // Format prints the same as String, for every verb.
 func (h Header) Format(f fmt.State, _ rune) { writeRedacted(f, h.String()) }
 
+// MarshalJSON is an error, because log/slog writes slices, maps and structs with encoding/json, and
+// a log must not tell the token.
+func (h Header) MarshalJSON() ([]byte, error) {
+	return nil, errors.New("webpush: a Header is not encoded, so that no log tells its token: take its fields")
+}
+
 // LogValue is what String gives.
 func (h Header) LogValue() slog.Value { return slog.StringValue(h.String()) }
 

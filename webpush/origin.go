@@ -2,6 +2,7 @@ package webpush
 
 import (
 	"cmp"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -53,10 +54,10 @@ func (o *origin) pause(now time.Time) time.Duration {
 }
 
 // deferral is how much longer the service asked to be left alone, or will be, and why.
-func (o *origin) deferral(now time.Time) (retryAfter time.Duration, cause string) {
+func (o *origin) deferral(now time.Time) (retryAfter time.Duration, cause error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return max(o.until.Sub(now), o.asked.Sub(now), 0), cmp.Or(o.cause, "the service takes nothing")
+	return max(o.until.Sub(now), o.asked.Sub(now), 0), errors.New(cmp.Or(o.cause, "the service takes nothing"))
 }
 
 // inDoubt reports whether the last answers were refusals.

@@ -3,6 +3,7 @@ package webpush
 import (
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"unicode"
 )
@@ -13,9 +14,26 @@ func writeRedacted(f fmt.State, text string) {
 	io.WriteString(f, text) //nolint:errcheck // fmt.State has nowhere to report it
 }
 
+// A cleanError is a stranger's error with a text that holds no secret. Unwrap gives the error itself.
+type cleanError struct {
+	text string
+	err  error
+}
+
+func cleanedError(err error, sub Subscription) error {
+	return &cleanError{cleanText(err.Error(), sub), err}
+}
+
+func (e *cleanError) Error() string { return e.text }
+
+func (e *cleanError) Unwrap() error { return e.err }
+
+// Format prints the text, for every verb: some would print the error itself.
+func (e *cleanError) Format(f fmt.State, _ rune) { writeRedacted(f, e.text) }
+
 // cleanText makes a stranger's text fit for an error: printable, on one line, at most
-// maxReasonBytes, without the endpoint beyond its origin and without anything that looks like a
-// piece of it or of a token.
+// maxReasonBytes, and without anything that may be a piece of the endpoint beyond its origin, or of
+// a token.
 func cleanText(text string, sub Subscription) string {
 	if text == "" {
 		return ""
@@ -26,26 +44,21 @@ func cleanText(text string, sub Subscription) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "?"))
+	var parts []string
 	if !sub.IsZero() {
-		path := sub.Endpoint()[sub.base.Value().pathAt:]
-		for _, secret := range []string{path, path[strings.LastIndexAny(path, "/=")+1:]} {
-			if len(secret) > 4 {
-				text = strings.ReplaceAll(text, secret, withheld)
-			}
-		}
+		path := unescaped(sub.Endpoint()[sub.base.Value().pathAt:])
+		parts = strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune("/?&=", r) })
 	}
-	text = withholdTokens(text)
+	text = withholdSecrets(text, parts)
 	if text = strings.TrimSpace(text); len(text) > maxReasonBytes {
 		text = strings.TrimSpace(strings.ToValidUTF8(text[:maxReasonBytes], ""))
 	}
 	return text
 }
 
-const withheld = "[withheld]"
-
-// withholdTokens takes out what may be a piece of an endpoint or of a token, however it is escaped:
-// 20 such characters with a digit, or 32. Words, addresses and times are shorter or have no digit.
-func withholdTokens(text string) string {
+// withholdSecrets takes out the runs of a text that may be of a token, or of a part of an endpoint's
+// path.
+func withholdSecrets(text string, parts []string) string {
 	var told strings.Builder
 	start := 0
 	for i := range len(text) + 1 {
@@ -53,8 +66,8 @@ func withholdTokens(text string) string {
 			continue
 		}
 		run := text[start:i]
-		if len(run) >= 32 || len(run) >= 20 && strings.ContainsAny(run, "0123456789") {
-			run = withheld
+		if isLikeToken(run) || isOfPath(run, parts) {
+			run = "[withheld]"
 		}
 		told.WriteString(run)
 		if i < len(text) {
@@ -65,6 +78,45 @@ func withholdTokens(text string) string {
 	return told.String()
 }
 
+// isTokenByte knows what tokens and endpoints are made of, and escaped with.
 func isTokenByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(`-_.~%+/=\`, c) >= 0
+}
+
+// unescaped is a text in lower case, without the escapes of URLs, up to two levels of them, and of
+// JSON.
+func unescaped(text string) string {
+	for range 2 {
+		if plain, err := url.PathUnescape(text); err == nil {
+			text = plain
+		}
+	}
+	return lowerASCII(strings.ReplaceAll(text, `\`, ""))
+}
+
+// isLikeToken reports whether a run is so long that it may be a piece of a secret, however it is
+// escaped. Words, addresses and times are shorter or have no digit.
+func isLikeToken(run string) bool {
+	return len(run) >= 32 || len(run) >= 20 && strings.ContainsAny(run, "0123456789")
+}
+
+// isOfPath reports whether a run has one of the parts of an endpoint's path, or eight bytes of it in
+// a row. Parts of less than five bytes are no secrets.
+func isOfPath(run string, parts []string) bool {
+	const least, piece = 5, 8
+	if len(run) < least {
+		return false
+	}
+	run = unescaped(run)
+	for _, part := range parts {
+		if len(part) >= least && strings.Contains(run, part) {
+			return true
+		}
+		for i := 0; i+piece <= len(run) && piece <= len(part); i++ {
+			if strings.Contains(part, run[i:i+piece]) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -98,6 +98,35 @@ func TestReasonsAreClean(t *testing.T) {
 	}
 }
 
+// TestShortEndpointsAreWithheld has a service quote an endpoint whose secret is short, has no digit,
+// or is not the endpoint's last part, as those of UnifiedPush are.
+func TestShortEndpointsAreWithheld(t *testing.T) {
+	service := newService(t)
+	for _, c := range []struct{ path, quote, secret string }{
+		{"/upDzMtZ4z4H8Wh?up=1", "topic upDzMtZ4z4H8Wh is full", "zMtZ4z4H"},
+		{"/upDzMtZ4z4H8Wh?up=1", "Cannot POST /upDzMtZ4z4H8Wh", "zMtZ4z4H"},
+		{"/p?id=Kd8sQ2vLx9Rt&up=1", "no /p?id=Kd8sQ2vLx9Rt&amp;up=1", "Kd8sQ2vL"},
+		{"/push/Kd8s+2vLx9Rt/sub", "no Kd8s%2B2vLx9Rt", "2vLx9Rt"},
+		{"/push/Kd8s%2b2vLx9Rt/sub", "no Kd8s+2vLx9Rt", "2vLx9Rt"},
+		{"/push/Kd8sQ2vLx9Rt/sub", "no KD8SQ2VLX9RT", "KD8SQ2VL"},
+		{"/push/Kd8sQ2vLx9Rt/sub", "no Kd8sQ2vLx", "Kd8sQ2vL"},
+		{"/push/Kd8sQ/sub", "no Kd8sQ", "Kd8sQ"},
+		{"/push/qWertzuiOpasdfghJklyxcvb/sub", "no qwertzuiopasdfghjklyxcvb", "qwertzui"},
+		{"/push/dP2xV3hJ1cQ:APA91bFoo2Bar3Baz4Qux5/sub", "no dP2xV3hJ1cQ%3aapa91b", "P2xV3hJ1"},
+	} {
+		text := string(service.Subscribe("").JSON())
+		at := strings.Index(text, "/push/")
+		sub := parse(t, []byte(text[:at]+c.path+text[strings.IndexByte(text[at:], '"')+at:]))
+		client := newClient(t, nil, webpush.Config{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+			return answerWithBody(400, "bad: "+c.quote), nil
+		})})
+		e := sendError(t, sendTo(t, client, sub))
+		if strings.Contains(e.Reason+e.Error(), c.secret) || !strings.HasPrefix(e.Reason, "bad: ") {
+			t.Errorf("%s: %v", c.path, e)
+		}
+	}
+}
+
 // percent escapes every byte.
 func percent(text string) string {
 	var b strings.Builder

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -114,10 +115,9 @@ type SendError struct {
 	// an answer after it was sent, or with a 500, 502 or 504. Sending again may show it twice.
 	MaybeSent bool
 
-	// Err is the cause, if it is not the service's answer.
+	// Err is the cause, if it is not the service's answer. Its text has no secret either; what it
+	// wraps may name the endpoint.
 	Err error
-
-	detail string // Err's text, with secrets taken out
 }
 
 func (e *SendError) Error() string {
@@ -152,10 +152,18 @@ func (e *SendError) answer() string {
 	if e.Reason != "" {
 		text += fmt.Sprintf(": %q", e.Reason)
 	}
-	if e.detail != "" {
-		text += ": " + e.detail
+	if e.Err != nil {
+		text += ": " + e.cause()
 	}
 	return text
+}
+
+// cause is the text of Err, or "".
+func (e *SendError) cause() string {
+	if e.Err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(e.Err.Error(), "webpush: ")
 }
 
 // Is reports whether target is the outcome.

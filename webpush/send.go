@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"time"
 )
 
@@ -124,7 +123,7 @@ func (d *delivery) deferred(now time.Time) Result {
 		return d.waiting
 	}
 	e := d.newError(Deferred)
-	e.RetryAfter, e.detail = d.origin.deferral(now)
+	e.RetryAfter, e.Err = d.origin.deferral(now)
 	return Result{Err: e}
 }
 
@@ -331,7 +330,6 @@ func (d *delivery) fail(outcome Outcome, err error) Result {
 	d.last = outcome
 	e := d.newError(outcome)
 	e.Err = err
-	e.detail = strings.TrimPrefix(err.Error(), "webpush: ")
 	if size, ok := asType[*MessageSizeError](err); ok {
 		e.FitsBytes = size.Max
 	}
@@ -342,9 +340,7 @@ func (d *delivery) fail(outcome Outcome, err error) Result {
 func (d *delivery) refusal(outcome Outcome, a *answer) *SendError {
 	e := d.newError(outcome)
 	e.Status, e.Reason, e.RetryAfter = a.status, a.reason, a.retryAfter
-	if err := cmp.Or(a.err, a.clock); err != nil {
-		e.Err, e.detail = err, cleanText(err.Error(), d.sub)
-	}
+	e.Err = cmp.Or(a.err, a.clock)
 	if outcome == TooLarge {
 		e.FitsBytes = fits(len(d.body), a.reason)
 	}
