@@ -10,9 +10,8 @@ import (
 // leaves them to that one. All that is chosen is chosen here.
 type auto struct {
 	session *call
-	staging bool     // Copy would need a temporary table
-	stages  bool     // and may make one
-	arrays  []uint32 // for Unnest; nil if it cannot be
+	staging bool // Copy would need a temporary table
+	stages  bool // and may make one
 }
 
 func (*auto) name() Strategy                                  { return Bind } // of no rows
@@ -40,7 +39,6 @@ func (a *auto) begin(row []any) {
 			a.become(newBind(a.session), row)
 			return
 		}
-		a.arrays = arrayTypes(a.session.m, a.session.columns)
 		a.stages = a.session.layout.mayStage && !a.session.plainInsert()
 	}
 }
@@ -62,7 +60,7 @@ func (a *auto) row(ctx context.Context, row []any) error {
 	}
 	size, referred := a.session.size(row)
 	full := a.session.full(size)
-	if a.session.known != nil && (full || !a.staging && a.session.chunk.size()+size > bufferSize) {
+	if a.session.known != nil && (full || !a.staging && a.session.large(size) && a.session.chunk.size()+size > bufferSize) {
 		if err := a.session.refresh(ctx); err != nil {
 			return err
 		}
@@ -76,7 +74,7 @@ func (a *auto) row(ctx context.Context, row []any) error {
 		}
 	}
 	switch {
-	case !a.staging && (full || a.session.known == nil && a.session.chunk.rows() >= fewRows-1 || a.session.chunk.size()+size > bufferSize):
+	case !a.staging && (full || a.session.known == nil && (a.session.chunk.rows() >= fewRows-1 || a.session.chunk.size()+size > bufferSize)):
 		a.become(&copying{session: a.session, chosen: true}, row)
 	case full && a.stages && (a.session.keyed.unknown || a.session.keyed.inexact || !a.session.large(size)):
 		a.become(&copying{session: a.session, chosen: true}, row)
@@ -103,9 +101,9 @@ func (a *auto) statements(row []any) {
 	few := fewRows
 	if a.session.known != nil {
 		few = 2 // the statement has been parsed
-		a.arrays = arrayTypes(a.session.m, a.session.columns)
 	}
-	if a.arrays != nil && a.session.chunk.rows() >= few && !a.session.large(0) {
+	unnests := (a.staging || a.session.known != nil) && a.session.chunk.rows() >= few && !a.session.large(0)
+	if unnests && arrayTypes(a.session.m, a.session.columns) != nil {
 		a.become(newUnnest(a.session), row)
 	} else {
 		a.become(newBind(a.session), row)

@@ -206,10 +206,15 @@ func (b *bind) values() {
 		c.write(&s.wire, 0, c.rows())
 	}
 	b.execute()
-	// The chunk is about to be used again. And statement_timeout runs from the Parse to the
-	// Execute, however long the source of rows takes between them.
-	if lent || parse {
-		s.flush()
+	b.hurry(lent || parse)
+}
+
+// hurry flushes a statement that others follow, if it must go out before they come. The chunk that it
+// refers to is about to be used again, or the server has parsed it: statement_timeout runs from the
+// Parse to the Execute, however long the source of rows takes between them.
+func (b *bind) hurry(must bool) {
+	if must && !b.single {
+		b.session.stream.flush()
 	}
 }
 
@@ -287,22 +292,14 @@ func (b *bind) parts() (head, tail string) {
 	if b.session.op == opUpdate && b.single && k.remembers && !k.inexact && k.pairSecond == 0 && b.session.returned == nil {
 		return b.session.byKeyParts(&b.session.table, nil)
 	}
-	return b.session.head, b.ending()
-}
-
-func (b *bind) ending() string {
-	if b.session.op != opUpsert || b.out == nil || len(b.session.omitted) == 0 {
-		return b.session.tail
-	}
 	s := b.session.settings
-	s.Set = slices.DeleteFunc(slices.Clone(s.Set), func(c string) bool {
-		return b.out[slices.Index(b.session.table.Columns, c)] && slices.Contains(b.session.omitted, c)
-	})
-	tail := s.onConflict(&b.session.table)
-	if b.session.returned != nil {
-		tail += b.session.returned.clause
+	if s.op == opUpsert && b.out != nil && len(b.session.omitted) > 0 {
+		s.Set = slices.DeleteFunc(slices.Clone(s.Set), func(c string) bool {
+			return b.out[slices.Index(b.session.table.Columns, c)] && slices.Contains(b.session.omitted, c)
+		})
 	}
-	return tail
+	head, tail = s.parts(&b.session.table, b.session.layout.collation)
+	return head, tail + b.session.returns()
 }
 
 // sorted reports whether the statement is to be sorted, where that is nearly free: it has all of the

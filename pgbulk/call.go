@@ -149,8 +149,8 @@ func (c *call) settle(row []any) (text bool) {
 		if _, plain := col.shape.plain(v); plain || col.codecFormat() != binaryFormat {
 			continue
 		}
-		out, err := c.encode(col, v, c.values[:0])
-		if err == nil && out == nil {
+		out, err := c.append(c.values[:0], i, v)
+		if err == nil && out[0] == 0xff { // NULL
 			open = append(open, i)
 		} else if err != nil {
 			if _, ok := c.text(col, v); ok {

@@ -88,16 +88,15 @@ func write(ctx context.Context, db DB, t Table, rows Source, o options) (result 
 // about the table once it was described.
 type plan struct {
 	settings
-	table      Table
-	conn       *pgx.Conn
-	release    func()
-	structs    *structs // whose columns are those of the table that match; nil if the columns were given
-	rowType    *structs // what the rows are, if they are structs
-	omitted    []string // columns whose zero values are left out
-	layout     *layout
-	known      *knownTable // which layout is from; nil if the server was asked
-	head, tail string      // of the statement, before and after the source of its rows
-	returned   *returned   // nil if nothing is
+	table    Table
+	conn     *pgx.Conn
+	release  func()
+	structs  *structs // whose columns are those of the table that match; nil if the columns were given
+	rowType  *structs // what the rows are, if they are structs
+	omitted  []string // columns whose zero values are left out
+	layout   *layout
+	known    *knownTable // which layout is from; nil if the server was asked
+	returned *returned   // nil if nothing is
 }
 
 // newPlan checks a call and takes its connection. The error is an *Error.
@@ -140,13 +139,18 @@ func (p *plan) describe(ctx context.Context) (err error) {
 	}
 	p.omitted = p.rowType.omitting(p.table.Columns)
 	p.fillSet(&p.table)
-	p.head, p.tail = p.parts(&p.table, p.layout.collation)
 	if p.Returning != nil {
-		if p.returned, err = p.returning(); err == nil {
-			p.tail += p.returned.clause
-		}
+		p.returned, err = p.returning()
 	}
 	return err
+}
+
+// returns is the RETURNING clause with a leading space, or nothing.
+func (p *plan) returns() string {
+	if p.returned == nil {
+		return ""
+	}
+	return p.returned.clause
 }
 
 func (p *plan) error(err error) *Error { return newError(string(p.op), p.table.Name.Sanitize(), err) }

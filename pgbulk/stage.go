@@ -66,7 +66,8 @@ func (c *copying) stageColumns() []string {
 // insertSelect is the statement that takes the rows out of the stage, those for which where holds.
 func (c *copying) insertSelect(where string) string {
 	var b strings.Builder
-	b.WriteString(c.session.head + "select ")
+	head, tail := c.session.parts(&c.session.table, c.session.layout.collation)
+	b.WriteString(head + "select ")
 	for i := range c.session.columns {
 		if i > 0 {
 			b.WriteString(", ")
@@ -81,7 +82,7 @@ func (c *copying) insertSelect(where string) string {
 	if c.session.keyed.sorts {
 		b.WriteString(c.session.orderBy())
 	}
-	b.WriteString(c.session.tail)
+	b.WriteString(tail + c.session.returns())
 	return b.String()
 }
 

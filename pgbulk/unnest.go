@@ -98,9 +98,7 @@ func (u *unnest) write() {
 		}
 	}
 	u.execute()
-	if parse {
-		s.flush() // see values
-	}
+	u.hurry(parse)
 }
 
 // appendSelect makes the statement.

@@ -58,7 +58,7 @@ func newServer(ctx context.Context, o Options) (_ *Server, err error) {
 		if s.port, err = freePort(); err != nil {
 			return nil, err
 		}
-		if s.process, err = startServer(s.command(bin, who, o)); err != nil {
+		if s.process, err = startServer(s.command(bin, who, o), o.Start); err != nil {
 			return nil, err
 		}
 		if err = s.await(ctx); err == nil || ctx.Err() != nil || !strings.Contains(s.readLog(), "could not bind") {
@@ -123,7 +123,13 @@ func (s *Server) initdb(ctx context.Context, bin string, who *identity) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
 	}
-	return os.Remove(pwfile)
+	// Whoever reaches an address that it listens on, and knows the password, may come in.
+	hba, err := os.OpenFile(filepath.Join(s.data(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = hba.WriteString("host all all all scram-sha-256\n")
+	return errors.Join(err, hba.Close(), os.Remove(pwfile))
 }
 
 func (s *Server) command(bin string, who *identity, o Options) *exec.Cmd {

@@ -40,6 +40,9 @@ type Options struct {
 	Fsync bool
 	// Settings are further server settings, such as "shared_buffers": "256MB".
 	Settings map[string]string
+	// Start starts the server's program where it is to listen, as in another network namespace, with
+	// listen_addresses among the Settings. If it is nil, that is here, on loopback.
+	Start func(*exec.Cmd) error
 }
 
 // ErrNone is wrapped by the errors of Find and Start when this machine has no PostgreSQL. A test

@@ -18,6 +18,8 @@ func (*identity) own(string) error          { return nil }
 func (*identity) apply(*exec.Cmd)           {}
 func (*identity) mayEnter(os.FileInfo) bool { return true }
 
-func startServer(*exec.Cmd) (*process, error) { return nil, errors.ErrUnsupported }
+func startServer(*exec.Cmd, func(*exec.Cmd) error) (*process, error) {
+	return nil, errors.ErrUnsupported
+}
 
 func kill(*process) {}

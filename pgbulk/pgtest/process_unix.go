@@ -85,15 +85,19 @@ func (id *identity) mayEnter(info os.FileInfo) bool {
 	}
 }
 
-// startServer starts the server, which writes its log in the folder that it runs in.
-func startServer(cmd *exec.Cmd) (*process, error) {
+// startServer starts the server, by start if that is given. It writes its log in the folder that it
+// runs in.
+func startServer(cmd *exec.Cmd, start func(*exec.Cmd) error) (*process, error) {
 	log, err := os.OpenFile(filepath.Join(cmd.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
+	if start == nil {
+		start = (*exec.Cmd).Start
+	}
+	if err := start(cmd); err != nil {
 		return nil, err
 	}
 	p := &process{Process: cmd.Process, done: make(chan struct{})}

@@ -19,20 +19,24 @@ func byBulk(ctx context.Context, on db, s statement) error {
 	return err
 }
 
-// bulk gives pgbulk the rows, in the way that its name says: to be upserted, or to be inserted if
-// none of them exist. unchanged=skip does not touch rows that already have the values. What is
+// bulk gives pgbulk the rows, in the way that its name says: to be upserted, to be updated, or to be
+// inserted if none of them exist. unchanged=skip does not touch rows that already have the values. What is
 // sharded has several connections, and a transaction on each.
 func bulk(way string) *contender {
 	name := "lib=pgbulk/call=" + way
 	keys := record.KeysOf(name)
 	insert := strings.HasPrefix(keys.Get("call"), "insert")
+	update := keys.Get("call") == "update"
 	strategy, skip := strategyOf(keys), keys.Get("unchanged") == "skip"
 	c := &contender{
 		name: name, insertsOnly: insert,
 		pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) (err error) {
-			if insert {
+			switch {
+			case insert:
 				_, err = pgbulk.Insert(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.InsertOptions{Strategy: strategy})
-			} else {
+			case update:
+				_, err = pgbulk.Update(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.UpdateOptions{Strategy: strategy})
+			default:
 				_, err = pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.UpsertOptions{Strategy: strategy, SkipUnchanged: skip})
 			}
 			return err

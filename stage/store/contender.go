@@ -30,6 +30,7 @@ type target struct {
 	table string   // its name in SQL
 	types []string // names of the columns
 	unix  bool     // it is reached through a Unix socket
+	far   *far     // it is reached over a network; nil if not
 	rows  [][]any
 	// source yields the rows where there may be too many to hold; see memory.go.
 	source *source

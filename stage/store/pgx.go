@@ -57,7 +57,7 @@ func onPgx(ctx context.Context, t *target, name string, begin begin) (*writer, e
 		},
 	}
 	for _, part := range parts {
-		conn, err := pgxConnect(ctx, t.dsn, modes[record.KeysOf(name).Get("mode")])
+		conn, err := pgxConnect(ctx, t, modes[record.KeysOf(name).Get("mode")])
 		if err != nil {
 			return nil, errors.Join(err, w.close())
 		}
@@ -88,8 +88,8 @@ var modes = map[string]pgx.QueryExecMode{
 	"exec": pgx.QueryExecModeExec, "simple": pgx.QueryExecModeSimpleProtocol,
 }
 
-func pgxConnect(ctx context.Context, dsn string, mode pgx.QueryExecMode) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(dsn)
+func pgxConnect(ctx context.Context, t *target, mode pgx.QueryExecMode) (*pgx.Conn, error) {
+	config, err := t.far.config(t.dsn)
 	if err != nil {
 		return nil, err
 	}

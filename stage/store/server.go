@@ -70,17 +70,22 @@ func openServer(s setting) func(context.Context, lab.Env) (place, error) {
 		if err != nil {
 			return nil, err
 		}
-		in := &server{setting: s, reach: r}
-		in.to = target{dsn: r.dsn(s.transport), types: s.types(s.column), unix: s.transport == pgtest.Unix, rows: s.draw(env.Seed, 1),
-			table: fmt.Sprintf("page_%x", rand.Uint64())}
-		if in.control, err = pgx.Connect(ctx, in.to.dsn); err != nil {
-			return nil, err
-		}
-		if err := in.create(ctx, env.Seed); err != nil {
-			return nil, errors.Join(err, in.close())
-		}
-		return in, nil
+		return s.open(ctx, env, r, target{dsn: r.dsn(s.transport), unix: s.transport == pgtest.Unix})
 	}
+}
+
+// open makes a table on a server.
+func (s setting) open(ctx context.Context, env lab.Env, r reach, to target) (place, error) {
+	in := &server{setting: s, reach: r, to: to}
+	in.to.types, in.to.rows, in.to.table = s.types(s.column), s.draw(env.Seed, 1), fmt.Sprintf("page_%x", rand.Uint64())
+	var err error
+	if in.control, err = pgx.Connect(ctx, to.dsn); err != nil {
+		return nil, err
+	}
+	if err := in.create(ctx, env.Seed); err != nil {
+		return nil, errors.Join(err, in.close())
+	}
+	return in, nil
 }
 
 // define makes the table.

@@ -25,18 +25,10 @@ import (
 // forbids that.
 func newService(use *userDSN, fsync bool) *lab.Service {
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
-		o := postgres.Options{
-			DSN: use.text, Log: log,
-			// Two of these may run at a time, each in a schema of its own.
-			Schema:     map[bool]string{false: "postage", true: "postage_fsync"}[fsync],
-			NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") == "no",
-			Repository: os.Getenv("POSTAGE_PG_REPOSITORY"),
-			Scratch: pgtest.Options{
-				Fsync: fsync,
-				// No checkpoint and no autovacuum during a batch.
-				Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB", "checkpoint_timeout": "1h", "autovacuum": "off"},
-			},
-		}
+		o := serverOptions(log)
+		o.DSN, o.Scratch.Fsync = use.text, fsync
+		// Two of these may run at a time, each in a schema of its own.
+		o.Schema = map[bool]string{false: "postage", true: "postage_fsync"}[fsync]
 		s, err := postgres.Start(ctx, o)
 		if err != nil {
 			return nil, err
@@ -47,6 +39,18 @@ func newService(use *userDSN, fsync bool) *lab.Service {
 		}
 		return running, nil
 	}}
+}
+
+func serverOptions(log io.Writer) postgres.Options {
+	return postgres.Options{
+		Log:        log,
+		NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") == "no",
+		Repository: os.Getenv("POSTAGE_PG_REPOSITORY"),
+		// No checkpoint and no autovacuum during a batch.
+		Scratch: pgtest.Options{Settings: map[string]string{
+			"shared_buffers": "256MB", "max_wal_size": "4GB", "checkpoint_timeout": "1h", "autovacuum": "off",
+		}},
+	}
 }
 
 // userDSN is the flag that names the user's own server, as a libpq URL or keyword string. It takes

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"postage/internal/sys/link"
 	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/pgbulk/pgtest"
@@ -26,14 +27,14 @@ func SuiteAndServer() (lab.Suite, *lab.Service) {
 // suite returns the cases for numbers of rows and for volumes, the default ones first.
 func suite(rows []string, volumes ...volume) (lab.Suite, *lab.Service) {
 	var use userDSN
-	relaxed, durable := newService(&use, false), newService(&use, true)
+	relaxed, durable, remote := newService(&use, false), newService(&use, true), farService(&use)
 	var named []string
 	for _, v := range volumes {
 		named = append(named, v.name)
 	}
 	return lab.Suite{
 		Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?",
-		Figures: figures(), Servers: map[string]proc.Server{sinkServer: serveSink}, Flags: use.flags, Choose: use.choose, Server: use.server,
+		Figures: figures(), Servers: map[string]proc.Server{sinkServer: serveSink, link.Name: link.Serve}, Flags: use.flags, Choose: use.choose, Server: use.server,
 		Options: []lab.Option{
 			{Name: "rows", Doc: "rows of a write", Values: rows},
 			{Name: "size", Doc: "size of a row", Values: []string{"16KB", "200B"}},
@@ -63,7 +64,8 @@ func suite(rows []string, volumes ...volume) (lab.Suite, *lab.Service) {
 				cases = append(cases, serverCases(s, service)...)
 			}
 			v := volumes[slices.Index(named, set["volume"])]
-			return append(cases, memoryCase(v, first.letters))
+			cases = append(cases, memoryCase(v, first.letters))
+			return append(cases, smallCases(remote)...)
 		},
 	}, relaxed
 }
