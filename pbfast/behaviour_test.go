@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"postage/pbfast"
 	"postage/pbfast/internal/testmessages/edition2023"
 	"postage/pbfast/internal/testmessages/memory"
 	"postage/pbfast/internal/testmessages/memoryplain"
@@ -83,27 +84,31 @@ func TestTheRestOfProtobuf(t *testing.T) {
 	}
 }
 
+// A message that can hold extensions is protobuf-go's, with what is in it. What holds it is not.
 func TestExtensions(t *testing.T) {
-	m := &proto2.TestAllTypesProto2{OptionalString: proto.String("x")}
-	proto.SetExtension(m, proto2.E_ExtensionInt32, int32(5))
-	outer := &proto2.TestAllTypesProto2{RecursiveMessage: m, OptionalInt32: proto.Int32(3)}
-	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(outer)
-	if err != nil {
-		t.Fatal(err)
+	if err := pbfast.HookError(new(memory.Extended)); err == nil {
+		t.Error("a message that can hold extensions is hooked")
 	}
-	if want, err := theirBytes(outer); err != nil || !bytes.Equal(data, want) || proto.Size(outer) != len(want) {
-		t.Fatalf("encoded to %x, protobuf-go's %x, %v", data, want, err)
-	}
-	for name, decode := range map[string]func([]byte, *proto2.TestAllTypesProto2) error{
-		"hook":   func(data []byte, m *proto2.TestAllTypesProto2) error { return proto.Unmarshal(data, m) },
-		"direct": func(data []byte, m *proto2.TestAllTypesProto2) error { return m.Unmarshal(data) },
-	} {
-		got := new(proto2.TestAllTypesProto2)
-		if err := decode(data, got); err != nil || !proto.Equal(got, outer) {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
-		if v := proto.GetExtension(got.RecursiveMessage, proto2.E_ExtensionInt32); v != int32(5) {
-			t.Errorf("%s: the extension is %v", name, v)
+	whole := &memory.Extended{Name: proto.String("x")}
+	proto.SetExtension(whole, memory.E_Extended_Needs, &memory.Needs{Name: proto.String("y")})
+	lacking := new(memory.Extended)
+	proto.SetExtension(lacking, memory.E_Extended_Needs, new(memory.Needs))
+	for _, e := range []*memory.Extended{whole, lacking} {
+		for _, m := range []*memory.Holder{
+			{One: e, Name: proto.String("z")},
+			{List: []*memory.Extended{e, nil, e}},
+			{Map: map[string]*memory.Extended{"a": e}},
+			{Choice: &memory.Holder_Chosen{Chosen: e}},
+		} {
+			data, err := theirBytes(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, m, nil, nil, data)
+			got := new(memory.Holder)
+			if err := proto.Unmarshal(data, got); (err == nil) != (e == whole) || err == nil && !proto.Equal(got, m) {
+				t.Errorf("%v: %v, %v", m, got, err)
+			}
 		}
 	}
 }
@@ -143,8 +148,8 @@ func TestReflectionStays(t *testing.T) {
 
 // A message may be encoded by several goroutines at once, with what is left to protobuf-go in it.
 func TestConcurrentMarshal(t *testing.T) {
-	m := &memory.M{A: proto.String("a")}
-	proto.SetExtension(m, memory.E_M_Child, &memory.M{B: proto.String("b")})
+	m := &memory.Holder{Name: proto.String("a"), One: new(memory.Extended)}
+	proto.SetExtension(m.One, memory.E_Extended_Needs, &memory.Needs{Name: proto.String("b")})
 	for _, m := range []proto.Message{m, sample()} {
 		want, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 		if err != nil {
@@ -283,12 +288,20 @@ func TestUnknownGroupsInAGroup(t *testing.T) {
 	}
 }
 
-// A group that does not end is refused before protobuf-go gets it.
-func TestFallbackRefusesAnOpenGroup(t *testing.T) {
+// A group of another package's message is read to its end, and refused without one.
+func TestForeignGroup(t *testing.T) {
 	var d runtime.Decoder
-	open := protowire.AppendTag(nil, 1, protowire.StartGroupType)
-	i := d.Fallback(open, len(open), uint64(open[0]), new(memory.Part), 10)
-	if err := d.Finish(nil, i); !errors.Is(err, runtime.ErrMalformed) {
-		t.Errorf("error %v", err)
+	group := runtime.TypeOf[memory.Part]()
+	data := protowire.AppendTag([]byte("\n\x01a"), 7, protowire.EndGroupType)
+	if m, i := group.DecodeGroup(&d, data, 0, 10, 7, nil); i != len(data) || m.GetName() != "a" {
+		t.Errorf("%v, ends at %d", m, i)
+	}
+	for _, bad := range [][]byte{data[:3], append([]byte("\n\x05a"), data[3:]...), protowire.AppendTag(nil, 8, protowire.EndGroupType)} {
+		if _, i := group.DecodeGroup(&d, bad, 0, 10, 7, nil); !errors.Is(d.Finish(nil, i), runtime.ErrMalformed) {
+			t.Errorf("%x: ends at %d", bad, i)
+		}
+	}
+	if _, i := group.DecodeGroup(&d, data, 0, 0, 7, nil); !errors.Is(d.Finish(nil, i), runtime.ErrDepth) {
+		t.Errorf("too deep: ends at %d", i)
 	}
 }

@@ -26,6 +26,7 @@ var subjects = []message{
 	(*proto2.ForeignMessageProto2)(nil),
 	(*proto3.NullHypothesisProto3)(nil),
 	(*memory.Tree)(nil),
+	(*memory.Holder)(nil),
 }
 
 func TestAgreesWithProtobuf(t *testing.T) {

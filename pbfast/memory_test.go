@@ -2,7 +2,6 @@ package pbfast_test
 
 import (
 	"bytes"
-	"errors"
 	"reflect"
 	"runtime"
 	"strings"
@@ -10,13 +9,10 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/runtime/protoiface"
 
 	"postage/pbfast/internal/testmessages/memory"
 	"postage/pbfast/internal/testmessages/memoryplain"
 	"postage/pbfast/internal/testmessages/proto3"
-	fast "postage/pbfast/runtime"
 )
 
 // allocated is how many bytes f allocates, and live how much more heap is in use after it.
@@ -30,147 +26,6 @@ func allocated(f func()) (total, live int64) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	return total, int64(after.HeapAlloc) - int64(before.HeapAlloc)
-}
-
-// nested is a message that holds itself in extensions, so many times. A tag may be written in more
-// bytes than it needs.
-func nested(depth int, tag []byte, group bool) []byte {
-	var tail [][]byte
-	inner := []byte("\n\x01a\x12\x01b\x1a\x01c")
-	size := len(inner)
-	for range depth {
-		var head []byte
-		if group {
-			head = protowire.AppendTag(nil, 102, protowire.StartGroupType)
-			head = protowire.AppendTag(head, 1, protowire.BytesType)
-			head = protowire.AppendVarint(head, uint64(size))
-			size += 2
-		} else {
-			head = protowire.AppendVarint(bytes.Clone(tag), uint64(size))
-		}
-		head = append([]byte("\n\x01a\x12\x01b\x1a\x01c"), head...)
-		size += len(head)
-		tail = append(tail, head)
-	}
-	out := make([]byte, 0, size)
-	for i := len(tail) - 1; i >= 0; i-- {
-		out = append(out, tail[i]...)
-	}
-	out = append(out, inner...)
-	if group {
-		for range depth {
-			out = protowire.AppendTag(out, 102, protowire.EndGroupType)
-		}
-	}
-	return out
-}
-
-var nestings = map[string]struct {
-	tag   []byte
-	group bool
-}{
-	"an extension":            {protowire.AppendTag(nil, 100, protowire.BytesType), false},
-	"a repeated one":          {protowire.AppendTag(nil, 101, protowire.BytesType), false},
-	"a group":                 {nil, true},
-	"a tag in too many bytes": {[]byte{0xa2, 0x86, 0x80, 0x00}, false},
-}
-
-// A message that holds itself in extensions takes memory in proportion to its length, however deep
-// it is: each level has nothing but its own fields.
-func TestMemoryOfNestedExtensions(t *testing.T) {
-	const depth = 2000
-	for name, c := range nestings {
-		data := nested(depth, c.tag, c.group)
-		want := new(memoryplain.M)
-		theirTotal, theirLive := allocated(func() {
-			if err := proto.Unmarshal(data, want); err != nil {
-				t.Fatal(name, err)
-			}
-		})
-		for way, decode := range map[string]func([]byte, *memory.M) error{
-			"proto.Unmarshal": func(data []byte, m *memory.M) error { return proto.Unmarshal(data, m) },
-			"Unmarshal":       func(data []byte, m *memory.M) error { return m.Unmarshal(data) },
-			"UnmarshalOwn":    func(data []byte, m *memory.M) error { return m.UnmarshalOwn(data) },
-			"UnmarshalAlias":  func(data []byte, m *memory.M) error { return m.UnmarshalAlias(data) },
-		} {
-			got := new(memory.M)
-			total, live := allocated(func() {
-				if err := decode(data, got); err != nil {
-					t.Fatal(name, err)
-				}
-			})
-			n := int64(len(data))
-			t.Logf("%s, %s: %d bytes of input: %d bytes a byte allocated, %d in use after; protobuf-go %d and %d",
-				name, way, n, total/n, live/n, theirTotal/n, theirLive/n)
-			if total > 100*n || live > 100*n {
-				t.Errorf("%s, %s: %d bytes allocated and %d in use for %d of input", name, way, total, live, n)
-			}
-			if back, err := proto.Marshal(got); err != nil || len(back) > len(data) || proto.Size(want) != len(back) {
-				t.Errorf("%s, %s: decoded to something else, %v", name, way, err)
-			}
-		}
-		runtime.KeepAlive(want)
-	}
-}
-
-// Nesting by extensions has the limit that all nesting has, where protobuf-go has none but the end
-// of the stack, and of the process with it.
-func TestDepthOfNestedExtensions(t *testing.T) {
-	for name, c := range nestings {
-		within, beyond := nested(4999, c.tag, c.group), nested(10_001, c.tag, c.group)
-		for way, decode := range map[string]func([]byte, *memory.M) error{
-			"proto.Unmarshal": func(data []byte, m *memory.M) error { return proto.Unmarshal(data, m) },
-			"UnmarshalAlias":  func(data []byte, m *memory.M) error { return m.UnmarshalAlias(data) },
-			"UnmarshalReuse":  func(data []byte, m *memory.M) error { return m.UnmarshalReuse(data) },
-		} {
-			if err := decode(within, new(memory.M)); err != nil {
-				t.Errorf("%s, %s: 4,999 levels: %v", name, way, err)
-			}
-			if err := decode(beyond, new(memory.M)); !errors.Is(err, fast.ErrDepth) {
-				t.Errorf("%s, %s: 10,001 levels: error %v, want that of too deep nesting", name, way, err)
-			}
-		}
-		o := proto.UnmarshalOptions{RecursionLimit: 8, Resolver: protoregistry.GlobalTypes}
-		if err := o.Unmarshal(nested(3, c.tag, c.group), new(memory.M)); err != nil {
-			t.Errorf("%s: 3 levels of 8: %v", name, err)
-		}
-		if err := o.Unmarshal(nested(8, c.tag, c.group), new(memory.M)); !errors.Is(err, fast.ErrDepth) {
-			t.Errorf("%s: 8 levels of 8: error %v", name, err)
-		}
-	}
-}
-
-// Encoding it asks for the size of each level a few times, however deep it is.
-func TestSizesOfNestedExtensions(t *testing.T) {
-	methods := fast.Original(new(memory.M).ProtoReflect())
-	size, asked := methods.Size, 0
-	methods.Size = func(in protoiface.SizeInput) protoiface.SizeOutput {
-		if in.Flags&protoiface.MarshalUseCachedSize == 0 {
-			asked++
-		}
-		return size(in)
-	}
-	defer func() { methods.Size = size }()
-	const depth = 300
-	for name, c := range nestings {
-		m := new(memory.M)
-		if err := proto.Unmarshal(nested(depth, c.tag, c.group), m); err != nil {
-			t.Fatal(err)
-		}
-		for way, encode := range map[string]func() ([]byte, error){
-			"MarshalAppend":     func() ([]byte, error) { return m.MarshalAppend(nil) },
-			"deterministically": func() ([]byte, error) { return proto.MarshalOptions{Deterministic: true}.Marshal(m) },
-		} {
-			asked = 0
-			if data, err := encode(); err != nil || len(data) != proto.Size(m) {
-				t.Fatal(name, err)
-			}
-			t.Logf("%s, %s: %d sizes of %d levels", name, way, asked, depth)
-			if asked > 5*depth {
-				t.Errorf("%s, %s: %d sizes are asked for of %d levels", name, way, asked, depth)
-			}
-		}
-	}
 }
 
 // What a program keeps of messages that it decoded holds no more memory than with protobuf-go.

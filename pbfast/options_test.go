@@ -23,7 +23,7 @@ func TestTextOptions(t *testing.T) {
 		aliasMoves, allMove bool // with the input
 	}{
 		"proto.Unmarshal": {func(m *options.Mixed, data []byte) error { return proto.Unmarshal(data, m) }, true, false},
-		"Unmarshal":       {(*options.Mixed).Unmarshal, true, false},
+		"Unmarshal":       {(*options.Mixed).Unmarshal, false, false},
 		"UnmarshalOwn":    {(*options.Mixed).UnmarshalOwn, false, false},
 		"UnmarshalAlias":  {(*options.Mixed).UnmarshalAlias, true, true},
 	} {

@@ -18,7 +18,7 @@ type Decoder struct {
 	mode Mode
 	err  error // for the index failed
 
-	partial bool // what others decoded may lack required fields
+	partial bool // what protobuf-go decoded may lack required fields
 
 	// Where a group ended, with the tag and the depth of its message: for the index groupEnded.
 	end      int
@@ -46,8 +46,6 @@ const (
 	Apart
 	// Alias says that fields with the parameter alias are still parts of the input.
 	Alias
-	// Extended says that only extensions can lack required fields.
-	Extended
 	// Copied says that the input is copied whole before it is decoded.
 	Copied
 )

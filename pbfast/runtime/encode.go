@@ -29,6 +29,7 @@ type Encoder struct {
 	start int                      // where the message is to begin: before it is the caller's
 	root  unsafe.Pointer           // the message
 	size  func(unsafe.Pointer) int // of the message, until it has been asked for
+	sized bool                     // it was asked for: all parts have their sizes in their caches
 	err   error
 }
 
@@ -99,7 +100,7 @@ func (e *Encoder) grow(w []byte, i int) ([]byte, int) {
 		return w, i
 	}
 	size := e.size(e.root)
-	e.size = nil
+	e.size, e.sized = nil, true
 	return e.widen(w, i, max(size, len(w)-i))
 }
 

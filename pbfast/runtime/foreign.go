@@ -2,64 +2,168 @@ package runtime
 
 import (
 	"errors"
+	"reflect"
 	"runtime"
 	"strings"
+	"sync"
+	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/runtime/protoiface"
 	"google.golang.org/protobuf/runtime/protoimpl"
 )
 
-// This file leaves to protobuf-go what no code was generated for.
+// A Type codes messages T that come from another package than the message around them.
+type Type[T any] struct {
+	size   func(*T) int
+	encode func(*T, *Encoder, []byte, int, uint64) ([]byte, int)
+	decode func(*T, *Decoder, []byte, int, int) (*T, int)
+	slow   bool // protobuf-go codes them
+}
+
+// types holds the types whose packages were initialized.
+var types sync.Map // reflect.Type to *Type
+
+// TypeOf returns how messages T are coded: by generated code, by this package, or by protobuf-go.
+// Generated code calls it when the package of T has been initialized.
+func TypeOf[T any]() *Type[T] {
+	key := reflect.TypeFor[T]()
+	if t, ok := types.Load(key); ok {
+		return t.(*Type[T])
+	}
+	if t, ok := knownTypes[key]; ok {
+		return t.(*Type[T])
+	}
+	return &Type[T]{slowSize[T], slowEncode[T], slowDecode[T], true}
+}
+
+// Slow says whether protobuf-go codes the messages.
+func (t *Type[T]) Slow() bool { return t.slow }
+
+// Size is the size of m, without its length and tag.
+func (t *Type[T]) Size(m *T) int { return t.size(m) }
+
+// Encode writes m with its length and tag before.
+func (t *Type[T]) Encode(e *Encoder, w []byte, i int, m *T, tag uint64) ([]byte, int) {
+	return t.encode(m, (*Encoder)(noescape(unsafe.Pointer(e))), w, i, tag)
+}
+
+// Decode merges a message, whose length is at p[i], into m or into a new one. depth is how much
+// deeper the message around it may be nested.
+func (t *Type[T]) Decode(d *Decoder, p []byte, i, depth int, m *T) (*T, int) {
+	d, p, i, depth = d.Part(p, i, depth)
+	return t.decode(m, (*Decoder)(noescape(unsafe.Pointer(d))), p, i, depth)
+}
+
+// DecodeGroup is Decode for the group of a field.
+func (t *Type[T]) DecodeGroup(d *Decoder, p []byte, i, depth int, number protowire.Number, m *T) (*T, int) {
+	if depth <= 0 {
+		return m, tooDeep
+	}
+	v, n := protowire.ConsumeGroup(number, p[i:])
+	if n < 0 {
+		return m, malformed
+	}
+	m, end := t.decode(m, (*Decoder)(noescape(unsafe.Pointer(d))), v, 0, depth-1)
+	if end < 0 {
+		return m, end
+	}
+	return m, i + n
+}
+
+// reflected is m, or a wrapper of it if its code was generated before there was reflection, as
+// gogo/protobuf does still.
+func reflected(m any) proto.Message {
+	if v, ok := m.(proto.Message); ok {
+		return v
+	}
+	return protoimpl.X.ProtoMessageV2Of(m)
+}
+
+func slowSize[T any](m *T) int { return proto.Size(reflected(m)) }
+
+func slowEncode[T any](m *T, e *Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
+	r := reflected(m).ProtoReflect()
+	methods := r.ProtoMethods()
+	if methods == nil || methods.Size == nil {
+		o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic()}
+		out, err := o.Marshal(r.Interface())
+		w, i = e.take(w, i, 0, out, err)
+		return e.Length(w, i, end, tag)
+	}
+	// Computed anew at each level, the sizes of a deep message would take time of its depth's square.
+	flags := e.Flags
+	if e.sized {
+		flags |= protoiface.MarshalUseCachedSize
+	}
+	size := methods.Size(protoiface.SizeInput{Message: r, Flags: flags}).Size
+	w, i = e.room(w, i, size)
+	out, err := methods.Marshal(protoiface.MarshalInput{
+		Message: r,
+		Buf:     w[i-size : i-size : i],
+		Flags:   e.Flags | protoiface.MarshalUseCachedSize,
+	})
+	w, i = e.take(w, i, size, out.Buf, err)
+	return e.Length(w, i, end, tag)
+}
+
+// take makes sure that out is at w[i-size:i].
+func (e *Encoder) take(w []byte, i, size int, out []byte, err error) ([]byte, int) {
+	if err != nil {
+		e.fail(err)
+		return w, i
+	}
+	if len(out) != size { // lazily decoded parts may be shorter than their size
+		w, i = e.room(w, i, len(out))
+		copy(w[i-len(out):], out)
+	}
+	return w, i - len(out)
+}
+
+func slowDecode[T any](m *T, d *Decoder, p []byte, i, depth int) (*T, int) {
+	if m == nil {
+		m = new(T)
+	}
+	if i < 0 {
+		return m, i
+	}
+	in := protoiface.UnmarshalInput{Resolver: protoregistry.GlobalTypes}
+	if d.in != nil {
+		in = *d.in
+	}
+	in.Message, in.Buf, in.Depth = reflected(m).ProtoReflect(), p[i:], depth+1
+	in.Flags &^= protoiface.UnmarshalAliasBuffer
+	out, err := unmarshal(in)
+	if err != nil {
+		d.err = err
+		return m, failed
+	}
+	d.partial = d.partial || out.Flags&protoiface.UnmarshalInitialized == 0
+	return m, len(p)
+}
+
+// unmarshal is by the message's methods, which protobuf-go built with the tag protoreflect has not.
+func unmarshal(in protoiface.UnmarshalInput) (protoiface.UnmarshalOutput, error) {
+	if methods := in.Message.ProtoMethods(); methods != nil && methods.Unmarshal != nil {
+		return methods.Unmarshal(in)
+	}
+	o := proto.UnmarshalOptions{
+		AllowPartial:   true,
+		DiscardUnknown: in.Flags&protoiface.UnmarshalDiscardUnknown != 0,
+		RecursionLimit: in.Depth,
+		Resolver:       in.Resolver,
+	}
+	return o.UnmarshalState(in)
+}
 
 func (d *Decoder) flags() protoiface.UnmarshalInputFlags {
 	if d.in == nil {
 		return 0
 	}
 	return d.in.Flags
-}
-
-// Fallback has protobuf-go decode one field of m: an extension in a group, or a group of another
-// package. depth is how much deeper messages in m may be nested.
-func (d *Decoder) Fallback(p []byte, i int, tag uint64, m proto.Message, depth int) int {
-	j := fieldEnd(p, i, tag)
-	if j < 0 {
-		return j
-	}
-	return d.fallback(p[tagBegin(p, i, tag):j:j], j, m, depth)
-}
-
-// Rest has protobuf-go decode an extension of m, and all that follows it: extensions are first where
-// protobuf-go has encoded them, and last where others have.
-func (d *Decoder) Rest(p []byte, i int, tag uint64, m proto.Message, depth int) int {
-	if i < 0 {
-		return i
-	}
-	return d.fallback(p[tagBegin(p, i, tag):], len(p), m, depth)
-}
-
-// fallback returns end. The fields are not copied: they may hold others that come here, and so on,
-// and copies of what is left at each level would take memory of the length's square.
-func (d *Decoder) fallback(fields []byte, end int, m proto.Message, depth int) int {
-	var in protoiface.UnmarshalInput
-	if d.in != nil {
-		in = *d.in
-	}
-	in.Message = m.ProtoReflect()
-	in.Buf = fields
-	in.Flags &^= protoiface.UnmarshalAliasBuffer
-	in.Depth = depth + 1
-	in.Resolver = withDepth(d.resolver(), depth)
-	out, err := Original(in.Message).Unmarshal(in)
-	if err != nil {
-		d.err = err
-		return failed
-	}
-	d.partial = d.partial || out.Flags&protoiface.UnmarshalInitialized == 0
-	return end
 }
 
 // UnmarshalAlias is proto.Unmarshal, but the strings and bytes of a hooked message are parts of data.
@@ -79,179 +183,6 @@ func UnmarshalAlias(data []byte, m proto.Message) error {
 	return err
 }
 
-// fieldEnd is Skip for what protobuf-go decodes next. It does not look at the numbers at which
-// groups end, nor at how deep they are: protobuf-go does, and counts anew at each unknown one.
-func fieldEnd(p []byte, i int, tag uint64) int {
-	if protowire.Type(tag&7) != protowire.StartGroupType {
-		return Skip(p, i, tag)
-	}
-	for open := 1; open > 0; {
-		number, wire, n := protowire.ConsumeTag(p[i:])
-		if n < 0 {
-			return malformed
-		}
-		i += n
-		switch wire {
-		case protowire.StartGroupType:
-			open++
-		case protowire.EndGroupType:
-			open--
-		default:
-			if n = protowire.ConsumeFieldValue(number, wire, p[i:]); n < 0 {
-				return malformed
-			}
-			i += n
-		}
-	}
-	return i
-}
-
-// A resolver finds extensions, as protoiface.UnmarshalInput has it.
-type resolver interface {
-	FindExtensionByName(protoreflect.FullName) (protoreflect.ExtensionType, error)
-	FindExtensionByNumber(protoreflect.FullName, protoreflect.FieldNumber) (protoreflect.ExtensionType, error)
-}
-
-// A deepResolver also says how much deeper messages may be nested. protobuf-go starts to count
-// again at each message in an extension. So only the stack limits a message that holds itself
-// there. But protobuf-go hands on the resolver, and with it our count.
-type deepResolver struct {
-	resolver
-	depth int
-}
-
-func withDepth(r resolver, depth int) resolver {
-	if outer, ok := r.(*deepResolver); ok {
-		r = outer.resolver
-	}
-	return &deepResolver{r, depth}
-}
-
-// depthOf is how deeply messages may be nested in a call's message.
-func depthOf(in *protoiface.UnmarshalInput) int {
-	if r, ok := in.Resolver.(*deepResolver); ok {
-		return min(in.Depth, r.depth)
-	}
-	return in.Depth
-}
-
-// tagBegin returns where the tag that ends before p[i] begins. It may have been written in more
-// bytes than it needs.
-func tagBegin(p []byte, i int, tag uint64) int {
-	k := i - 1
-	for {
-		if v, n := protowire.ConsumeVarint(p[k:i]); v == tag && n == i-k {
-			return k
-		}
-		k--
-	}
-}
-
-// Foreign decodes a message whose code another generator made, into m or into a new one. depth is
-// how much deeper the message around it may be nested.
-func Foreign[T any](d *Decoder, p []byte, i, depth int, m *T) (*T, int) {
-	if m == nil {
-		m = new(T)
-	}
-	return m, d.foreign(p, i, depth, m, d.resolver())
-}
-
-// DeepForeign is Foreign for a message that can hold extensions: one of them may be the message
-// around it, and so on. protobuf-go decodes nothing lazily with a resolver that is not its own.
-func DeepForeign[T any](d *Decoder, p []byte, i, depth int, m *T) (*T, int) {
-	if m == nil {
-		m = new(T)
-	}
-	d.partial = true
-	r := d.resolver()
-	if !Hooked(reflected(m)) {
-		r = withDepth(r, depth-1)
-	}
-	return m, d.foreign(p, i, depth, m, r)
-}
-
-// reflected is m, or a wrapper of it if its code was generated before there was reflection, as
-// gogo/protobuf does still.
-func reflected(m any) proto.Message {
-	if v, ok := m.(proto.Message); ok {
-		return v
-	}
-	return protoimpl.X.ProtoMessageV2Of(m)
-}
-
-func (d *Decoder) resolver() resolver {
-	if d.in == nil || d.in.Resolver == nil {
-		return protoregistry.GlobalTypes
-	}
-	return d.in.Resolver
-}
-
-func (d *Decoder) foreign(p []byte, i, depth int, m any, r resolver) int {
-	v, i := chunk(p, i)
-	if i < 0 {
-		return i
-	}
-	limit := depth
-	if _, ok := m.(proto.Message); !ok {
-		limit = 0 // protobuf-go starts to count again at a message without reflection
-	} else if depth <= 0 {
-		return tooDeep
-	}
-	if readKnown(m, v) {
-		return i
-	}
-	o := proto.UnmarshalOptions{
-		Merge:          true,
-		AllowPartial:   true,
-		DiscardUnknown: d.flags()&protoiface.UnmarshalDiscardUnknown != 0,
-		NoLazyDecoding: d.flags()&protoiface.UnmarshalNoLazyDecoding != 0,
-		RecursionLimit: limit,
-		Resolver:       r,
-	}
-	if err := o.Unmarshal(v, reflected(m)); err != nil {
-		d.err = err
-		return failed
-	}
-	return i
-}
-
-// Fallback writes m with protobuf-go: generated code leaves messages that have extensions to it.
-func (e *Encoder) Fallback(w []byte, i int, m proto.Message) ([]byte, int) {
-	r := m.ProtoReflect()
-	return e.original(w, i, r, Original(r))
-}
-
-// original writes a message by methods of a table.
-func (e *Encoder) original(w []byte, i int, r protoreflect.Message, methods *protoiface.Methods) ([]byte, int) {
-	// With MarshalUseCachedSize, r returns the size that the caller's Size left in it. Computed anew
-	// at each level, the sizes of a deep message would take time of its depth's square.
-	size := methods.Size(protoiface.SizeInput{Message: r, Flags: e.Flags}).Size
-	w, i = e.room(w, i, size)
-	out, err := methods.Marshal(protoiface.MarshalInput{
-		Message: r,
-		Buf:     w[i-size : i-size : i],
-		Flags:   e.Flags | protoiface.MarshalUseCachedSize,
-	})
-	return e.take(w, i, size, out.Buf, err)
-}
-
-// Foreign writes m, whose code another generator made, with its length and tag before.
-func (e *Encoder) Foreign(w []byte, i int, m any, tag uint64) ([]byte, int) {
-	if k, ok := knownOf(m); ok {
-		return e.putKnown(w, i, k, tag)
-	}
-	end := len(w) - i
-	r := reflected(m).ProtoReflect()
-	if methods := r.ProtoMethods(); methods != nil && methods.Size != nil {
-		w, i = e.original(w, i, r, methods)
-		return e.Length(w, i, end, tag)
-	}
-	o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic()}
-	out, err := o.Marshal(r.Interface())
-	w, i = e.take(w, i, 0, out, err)
-	return e.Length(w, i, end, tag)
-}
-
 // outgrown answers a panic of generated code that wrote beyond its buffer, because the message was
 // changed after its size was computed. protobuf-go then encodes it, or returns an error.
 func outgrown(panicked any, in protoiface.MarshalInput, cache *int32, size int) (protoiface.MarshalOutput, error) {
@@ -264,31 +195,4 @@ func outgrown(panicked any, in protoiface.MarshalInput, cache *int32, size int) 
 	methods := Original(in.Message)
 	methods.Size(protoiface.SizeInput{Message: in.Message, Flags: in.Flags &^ protoiface.MarshalUseCachedSize})
 	return methods.Marshal(in)
-}
-
-// take makes sure that out is at w[i-size:i].
-func (e *Encoder) take(w []byte, i, size int, out []byte, err error) ([]byte, int) {
-	if err != nil {
-		e.fail(err)
-		return w, i
-	}
-	if len(out) != size { // lazily decoded parts may be shorter than their size
-		w, i = e.room(w, i, len(out))
-		copy(w[i-len(out):], out)
-	}
-	return w, i - len(out)
-}
-
-// ForeignSize is the size of what Foreign writes.
-func ForeignSize(m any) int {
-	if k, ok := knownOf(m); ok {
-		return k.size()
-	}
-	return proto.Size(reflected(m))
-}
-
-// FallbackSize is the size of what Fallback writes.
-func FallbackSize(m proto.Message) int {
-	r := m.ProtoReflect()
-	return Original(r).Size(protoiface.SizeInput{Message: r}).Size
 }

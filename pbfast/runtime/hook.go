@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/runtime/protoiface"
-	"google.golang.org/protobuf/runtime/protoimpl"
 )
 
 // originals holds what a message's table had before Hook, by the table's address.
@@ -25,32 +24,48 @@ func Original(m protoreflect.Message) *protoiface.Methods {
 	return table
 }
 
+// A pointer is a pointer to a message T.
+type pointer[T any] interface {
+	*T
+	proto.Message
+}
+
 // Hook makes proto.Marshal, proto.Unmarshal and proto.Size of messages M use generated functions.
 // Generated code calls it from init functions. bounded is nil, or encodes the message without the
-// rest; whole says that no field can be required.
-func Hook[M proto.Message](mode Mode, whole bool, bounded func(M, []byte) []byte, size func(M) int,
+// rest; whole says that no field that the schema shows is required; shrinks that protobuf-go may have
+// left some of it undecoded, and that it may be shorter when encoded deterministically; others are the
+// types of the fields that hold messages of other packages.
+func Hook[T any, M pointer[T]](whole, shrinks bool, bounded func(M, []byte) []byte, size func(M) int,
 	encode func(M, *Encoder, []byte, int, uint64) ([]byte, int),
-	decode func(M, *Decoder, []byte, int, int) (M, int)) error {
+	decode func(M, *Decoder, []byte, int, int) (M, int), others ...interface{ Slow() bool }) error {
 	var m M
-	field, ok := reflect.TypeFor[M]().Elem().FieldByName("sizeCache")
+	slow := 0
+	for _, t := range others {
+		if t.Slow() {
+			slow++
+		}
+	}
+	if slow > 0 {
+		if fields := m.ProtoReflect().Descriptor().Fields().Len(); 2*slow >= fields {
+			return refuse(m, fmt.Errorf("it would not be faster: protobuf-go codes the messages of %d of its %d fields", slow, fields))
+		}
+	}
+	types.Store(reflect.TypeFor[T](), &Type[T]{
+		size:   any(size).(func(*T) int),
+		encode: any(encode).(func(*T, *Encoder, []byte, int, uint64) ([]byte, int)),
+		decode: any(decode).(func(*T, *Decoder, []byte, int, int) (*T, int)),
+	})
+	field, ok := reflect.TypeFor[T]().FieldByName("sizeCache")
 	if !ok || field.Type.Kind() != reflect.Int32 {
 		return refuse(m, fmt.Errorf("%s has no sizeCache", m.ProtoReflect().Descriptor().FullName()))
 	}
-	fast := methods(stateOf(m), field.Offset, mode, whole, bounded, size, encode, decode)
-	if extensions, ok := reflect.TypeFor[M]().Elem().FieldByName("extensionFields"); ok {
-		leaveExtended[M](fast, stateOf(m), extensions.Offset)
-	}
-	return HookMethods(m, fast)
+	return HookMethods(m, methods(stateOf(m), field.Offset, whole, shrinks, bounded, size, encode, decode))
 }
 
 // methods makes a table's methods of the generated functions.
-func methods[M proto.Message](state unsafe.Pointer, sizeCache uintptr, mode Mode, whole bool, bounded func(M, []byte) []byte, size func(M) int,
+func methods[M proto.Message](state unsafe.Pointer, sizeCache uintptr, whole, shrinks bool, bounded func(M, []byte) []byte, size func(M) int,
 	encode func(M, *Encoder, []byte, int, uint64) ([]byte, int),
 	decode func(M, *Decoder, []byte, int, int) (M, int)) *protoiface.Methods {
-	lazy := sync.OnceValue(func() bool {
-		var m M
-		return canBeLazy(m.ProtoReflect().Descriptor(), map[protoreflect.FullName]bool{})
-	})
 	fast := &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := messageOf[M](in.Message, state)
@@ -59,7 +74,7 @@ func methods[M proto.Message](state unsafe.Pointer, sizeCache uintptr, mode Mode
 				return protoiface.SizeOutput{}
 			}
 			n, ok := cachedSize(cache, in.Flags)
-			if !ok && in.Flags&protoiface.MarshalDeterministic != 0 && lazy() {
+			if !ok && shrinks && in.Flags&protoiface.MarshalDeterministic != 0 {
 				return Original(in.Message).Size(in)
 			}
 			if !ok {
@@ -89,12 +104,12 @@ func methods[M proto.Message](state unsafe.Pointer, sizeCache uintptr, mode Mode
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			d := Decoder{in: (*protoiface.UnmarshalInput)(noescape(unsafe.Pointer(&in)))}
-			memory := mode
+			mode := Own | Apart | Alias
 			if in.Flags&protoiface.UnmarshalAliasBuffer != 0 {
-				memory = 0
+				mode = 0
 			}
-			_, p, i, _ := d.Start(in.Buf, memory)
-			depth := depthOf(&in) - 1
+			_, p, i, _ := d.Start(in.Buf, mode)
+			depth := in.Depth - 1
 			if depth < 0 {
 				i = tooDeep
 			}
@@ -103,7 +118,7 @@ func methods[M proto.Message](state unsafe.Pointer, sizeCache uintptr, mode Mode
 				return out, ErrNil
 			}
 			m, i := decode(into, (*Decoder)(noescape(unsafe.Pointer(&d))), p, i, depth)
-			if err = d.Finish(m, i); err == nil && (whole || mode&Extended != 0 && !d.partial) {
+			if err = d.Finish(m, i); err == nil && whole && !d.partial {
 				out.Flags = protoiface.UnmarshalInitialized
 			}
 			runtime.KeepAlive(&in)
@@ -117,48 +132,6 @@ func methods[M proto.Message](state unsafe.Pointer, sizeCache uintptr, mode Mode
 		}
 	}
 	return fast
-}
-
-// leaveExtended has protobuf-go encode messages that hold extensions, whose map is at the offset.
-func leaveExtended[M proto.Message](fast *protoiface.Methods, state unsafe.Pointer, offset uintptr) {
-	original := sync.OnceValue(func() *protoiface.Methods {
-		var m M
-		return Original(m.ProtoReflect())
-	})
-	extended := func(in protoreflect.Message) bool {
-		m := messageOf[M](in, state)
-		at := *(*unsafe.Pointer)(unsafe.Pointer(&m)) // M is a pointer
-		return at != nil && len(*(*protoimpl.ExtensionFields)(unsafe.Add(at, offset))) > 0
-	}
-	size, marshal := fast.Size, fast.Marshal
-	fast.Size = func(in protoiface.SizeInput) protoiface.SizeOutput {
-		if extended(in.Message) {
-			return original().Size(in)
-		}
-		return size(in)
-	}
-	fast.Marshal = func(in protoiface.MarshalInput) (protoiface.MarshalOutput, error) {
-		if extended(in.Message) {
-			return original().Marshal(in)
-		}
-		return marshal(in)
-	}
-}
-
-// canBeLazy says whether protobuf-go may have left some of a message undecoded: it may then be
-// shorter when it is encoded deterministically, which only protobuf-go's own Size knows.
-func canBeLazy(m protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) bool {
-	if seen[m.FullName()] {
-		return false
-	}
-	seen[m.FullName()] = true
-	for i := range m.Fields().Len() {
-		f := m.Fields().Get(i)
-		if lazy, ok := f.(interface{ IsLazy() bool }); ok && lazy.IsLazy() || f.Message() != nil && canBeLazy(f.Message(), seen) {
-			return true
-		}
-	}
-	return m.ExtensionRanges().Len() > 0 // what is in them can be anything
 }
 
 // stateOf returns the first word of m.ProtoReflect(). protobuf-go makes that interface of the

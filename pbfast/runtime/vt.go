@@ -18,10 +18,7 @@ func MarshalNew(isNil bool, size int, marshal func([]byte) (int, error)) ([]byte
 }
 
 // Clone is proto.Clone of a message, with its type. What is nil stays nil.
-func Clone[T any, M interface {
-	*T
-	proto.Message
-}](m M) M {
+func Clone[T any, M pointer[T]](m M) M {
 	if m == nil {
 		return nil
 	}

@@ -89,26 +89,12 @@ func (g *generator) decodeFields(msg *message) {
 	if msg.group {
 		g.f("if tag&7 == %d {\ni = d.EndGroup(i, tag, depth)\nbreak\n}", protowire.EndGroupType)
 	}
-	end := "}\n}"
-	if msg.ext {
-		var conditions []string
-		for k := range msg.Desc.ExtensionRanges().Len() {
-			r := msg.Desc.ExtensionRanges().Get(k)
-			conditions = append(conditions, fmt.Sprintf("tag>>3 >= %d && tag>>3 < %d", r[0], r[1]))
-		}
-		others := "Rest"
-		if msg.group { // what follows in p may be beyond the group's end
-			others = "Fallback"
-		}
-		g.f("if %s {\ni = d.%s(p, i, tag, m, depth)\n} else {", strings.Join(conditions, " || "), others)
-		end += "}"
-	}
 	if len(maps) > 0 {
 		g.f("i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, %s)", strings.Join(maps, ", "))
 	} else {
 		g.f("i = d.Unknown(p, i, tag, &m.unknownFields)")
 	}
-	g.f("%s", end)
+	g.f("}\n}")
 }
 
 // read is the call that reads a value that is not a message, and returns it with the index after
@@ -140,8 +126,6 @@ func (g *generator) decodeField(msg *message, f *field) {
 	name := f.ref()
 	g.f("case %#x:", f.tag(f.wire))
 	switch {
-	case f.kind == protoreflect.GroupKind && g.model.local(f) == nil:
-		g.f("i = d.Fallback(p, i, tag, m, depth)")
 	case f.kind == protoreflect.GroupKind:
 		g.decodeGroup(msg, f)
 	case f.isMap():
@@ -175,7 +159,6 @@ func (g *generator) decodeField(msg *message, f *field) {
 // decodeGroup decodes a group, which ends where its message finds the tag for that.
 func (g *generator) decodeGroup(msg *message, f *field) {
 	name := f.ref()
-	end := g.e("d.GroupEnd(i, %#x, depth)", f.tag(protowire.EndGroupType))
 	switch {
 	case f.inOneof():
 		g.decodeOneof(f)
@@ -190,7 +173,9 @@ func (g *generator) decodeGroup(msg *message, f *field) {
 	default:
 		g.f("%s, i = %s", name, g.into(f, name))
 	}
-	g.f("i = %s", end)
+	if g.model.local(f) != nil {
+		g.f("i = d.GroupEnd(i, %#x, depth)", f.tag(protowire.EndGroupType))
+	}
 }
 
 // decodeElement appends what is read to a list.
@@ -219,13 +204,13 @@ func (g *generator) slot(msg *message, f *field, name string) {
 // into is the call that decodes a message of the field's type into target, or a new one if that is
 // nil. It returns the message with the index after it.
 func (g *generator) into(f *field, target string) string {
-	if g.model.local(f) == nil {
-		if reaches(f.Message, extensible) {
-			return g.e("$DeepForeign(d, p, i, depth, %s)", target)
-		}
-		return g.e("$Foreign(d, p, i, depth, %s)", target)
-	}
-	if f.kind == protoreflect.GroupKind {
+	group := f.kind == protoreflect.GroupKind
+	switch {
+	case g.model.local(f) == nil && group:
+		return fmt.Sprintf("%s.DecodeGroup(d, p, i, depth, %d, %s)", g.typeOf(f), f.number(), target)
+	case g.model.local(f) == nil:
+		return g.typeOf(f) + ".Decode(d, p, i, depth, " + target + ")"
+	case group:
 		return target + ".pbfastDecode(d.Group(p, i, depth))"
 	}
 	return target + ".pbfastDecode(d.Part(p, i, depth))"

@@ -15,9 +15,6 @@ func (g *generator) encode(msg *message) {
 	g.f("func (m *%s) pbfastEncode(e *$Encoder, w []byte, i int, tag uint64) ([]byte, int) {", msg.GoIdent.GoName)
 	g.f("end := len(w) - i")
 	g.f("if m == nil { return e.Length(w, i, end, tag) }")
-	if msg.ext {
-		g.f("if len(m.extensionFields) > 0 { w, i = e.Fallback(w, i, m); return e.Length(w, i, end, tag) }")
-	}
 	g.encodeFields(msg)
 	if msg.element && !g.inlined(msg) { // there are many, and a call costs
 		g.f("if j := $Head(w, i, end, tag); j >= 0 { return w, j }")
@@ -62,13 +59,13 @@ func (g *generator) encodeFields(msg *message) {
 
 // inlined says whether a message is encoded where it is a field, without a call.
 func (g *generator) inlined(msg *message) bool {
-	return !g.model.hybrid[msg.file] && len(msg.fields) <= 2 && !msg.ext && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) })
+	return !g.model.hybrid[msg.file] && len(msg.fields) <= 2 && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) })
 }
 
 // bounded says whether a message is of a few numbers: it is encoded forwards, as no length has to
 // be known.
 func bounded(msg *message) bool {
-	return !msg.ext && len(msg.fields) <= 8 && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) || f.text() })
+	return len(msg.fields) <= 8 && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) || f.text() })
 }
 
 // forward writes the function that encodes a bounded message.
@@ -174,7 +171,7 @@ func (g *generator) put(f *field, value string) {
 func (g *generator) putMessage(f *field, value string) {
 	call := "w, i = %s.pbfastEncode(e, w, i, %#x)"
 	if g.model.local(f) == nil {
-		call = "w, i = e.Foreign(w, i, %s, %#x)"
+		call = "w, i = " + g.typeOf(f) + ".Encode(e, w, i, %s, %#x)"
 	}
 	tag := f.tag(protowire.BytesType)
 	switch {

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // A message is one that methods are generated for.
@@ -18,7 +17,6 @@ type message struct {
 	fields  []*field // by number
 	ordered []*field // as protobuf-go encodes them
 	slots   []*field // those whose values are in the parts
-	ext     bool     // has extension ranges
 	element bool     // of a list or map of the package
 	group   bool     // a field of the package holds it as a group
 }
@@ -93,7 +91,7 @@ type model struct {
 }
 
 // newModel collects the messages of one Go package for which code can be generated. skipped says
-// which others there are, and why, and which messages can be slower than with protobuf-go.
+// which others there are, and why.
 func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*protogen.File]bool, options Options) (m *model, skipped []string) {
 	m = &model{map[protoreflect.FullName]*message{}, map[*protogen.File][]*message{}, hybrid, map[*message]bool{}, map[*message]int{}}
 	var add func(file *protogen.File, list []*protogen.Message)
@@ -108,12 +106,6 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 				own := newMessage(file, msg, options)
 				m.messages[msg.Desc.FullName()] = own
 				m.files[file] = append(m.files[file], own)
-				switch name := msg.Desc.FullName(); {
-				case options.Hook && m.slower(own):
-					skipped = append(skipped, fmt.Sprintf("%s: holds nothing that generated code makes faster: not hooked", name))
-				case options.Hook && own.ext:
-					skipped = append(skipped, fmt.Sprintf("%s: slower than protobuf-go when it holds extensions: skip=%s leaves it to protobuf-go", name, name))
-				}
 			}
 			add(file, msg.Messages)
 		}
@@ -121,6 +113,13 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 	for _, file := range files {
 		if file.GoImportPath == own {
 			add(file, file.Messages)
+		}
+	}
+	for _, file := range files {
+		for _, msg := range m.files[file] {
+			if options.Hook && m.slower(msg) {
+				skipped = append(skipped, fmt.Sprintf("%s: protobuf-go codes half of its fields or more: not hooked", msg.Desc.FullName()))
+			}
 		}
 	}
 	for _, msg := range m.messages {
@@ -152,13 +151,10 @@ func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
 	if options.Named[msg.Desc.FullName()].skip {
 		return "named by skip"
 	}
-	if o, ok := msg.Desc.Options().(*descriptorpb.MessageOptions); ok && o.GetMessageSetWireFormat() {
-		return "has the MessageSet wire format"
+	if extensible(msg) {
+		return "can hold extensions"
 	}
-	if (opaque(msg) || hybrid) && slices.ContainsFunc(msg.Fields, func(f *protogen.Field) bool {
-		lazy, ok := f.Desc.(interface{ IsLazy() bool })
-		return ok && lazy.IsLazy()
-	}) {
+	if (opaque(msg) || hybrid) && lazy(msg) {
 		return "has fields that are decoded lazily"
 	}
 	if opaque(msg) && !hybrid {
@@ -183,7 +179,7 @@ func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
 }
 
 func newMessage(file *protogen.File, msg *protogen.Message, options Options) *message {
-	m := &message{Message: msg, file: file, ext: extensible(msg)}
+	m := &message{Message: msg, file: file}
 	for _, f := range msg.Fields {
 		field := newField(f)
 		field.alias = options.Named[f.Desc.FullName()].alias || options.Named[msg.Desc.FullName()].alias
@@ -210,16 +206,33 @@ func (m *model) local(f *field) *message {
 	return m.messages[f.Message.Desc.FullName()]
 }
 
-// slower says whether a message holds nothing but extensions and messages that protobuf-go encodes
-// in any case: they come with it, and the run time does not know them.
+// foreign returns a field, or a map's value, if it holds messages that nothing is generated for here.
+func (m *model) foreign(f *field) *field {
+	if f.isMap() {
+		_, f = f.entry()
+	}
+	if f.Message == nil || m.local(f) != nil {
+		return nil
+	}
+	return f
+}
+
+// slower says whether half of a message's fields or more hold messages that protobuf-go codes in any
+// case. Messages of other packages may have generated code, which Hook knows.
 func (m *model) slower(msg *message) bool {
-	return (msg.ext || len(msg.fields) > 0) && !slices.ContainsFunc(msg.fields, func(f *field) bool {
-		name := protoreflect.FullName("")
-		if f.Message != nil {
-			name = f.Message.Desc.FullName()
+	slow := 0
+	for _, f := range msg.fields {
+		f = m.foreign(f)
+		if f == nil {
+			continue
 		}
-		return name.Parent() != "google.protobuf" || knownNames[name.Name()] || m.messages[name] != nil
-	})
+		d := f.Message.Desc
+		comesAlong := d.FullName().Parent() == "google.protobuf" && !knownNames[d.Name()]
+		if comesAlong || f.Message.GoIdent.GoImportPath == msg.GoIdent.GoImportPath {
+			slow++
+		}
+	}
+	return slow > 0 && 2*slow >= len(msg.fields)
 }
 
 // knownNames are the messages of package google.protobuf that the run time encodes.
@@ -320,9 +333,8 @@ func (m *model) computeSize(msg *message) int {
 }
 
 // hasText says how many fields of strings or bytes can be within a message: 0, 1 or 2 for more.
-// Those within messages that are repeated, or that others generate code for, count as more. Fields
-// with the parameter alias do not count; aliased says whether there are any.
-func (m *model) hasText(msg *message) (count int, aliased bool) {
+// Those within messages that are repeated, or are of another package, count as more.
+func (m *model) hasText(msg *message) int {
 	seen := map[*message]bool{}
 	n := 0
 	var walk func(*message, int)
@@ -332,26 +344,24 @@ func (m *model) hasText(msg *message) (count int, aliased bool) {
 		}
 		seen[msg] = true
 		for _, f := range msg.fields {
-			usual := !f.alias
-			aliased = aliased || f.alias && (f.text() || f.isMap())
 			switch {
 			case f.isMap():
 				key, value := f.entry()
-				if usual && (key.text() || value.text()) {
+				if key.text() || value.text() || value.isMessage() && m.local(value) == nil {
 					n += 2
 				}
 				if child := m.local(value); child != nil {
 					walk(child, 2)
 				}
 			case f.isMessage():
-				if child := m.local(f); child != nil {
-					if f.list() {
-						walk(child, 2)
-					} else {
-						walk(child, weight)
-					}
+				switch child := m.local(f); {
+				case child == nil:
+					n += 2
+				case f.list():
+					walk(child, 2)
+				default:
+					walk(child, weight)
 				}
-			case !usual:
 			case f.text() && f.list():
 				n += 2
 			case f.text():
@@ -360,17 +370,23 @@ func (m *model) hasText(msg *message) (count int, aliased bool) {
 		}
 	}
 	walk(msg, 1)
-	return min(n, 2), aliased
+	return min(n, 2)
 }
 
 // needsInit says whether a message can lack required fields.
-func (m *model) needsInit(msg *protogen.Message) bool {
-	return reaches(msg, extensible) || m.hasRequired(msg)
-}
+func needsInit(msg *protogen.Message) bool { return reaches(msg, extensible) || hasRequired(msg) }
 
 // hasRequired is needsInit without what extensions can lack.
-func (m *model) hasRequired(msg *protogen.Message) bool {
+func hasRequired(msg *protogen.Message) bool {
 	return reaches(msg, func(msg *protogen.Message) bool { return msg.Desc.RequiredNumbers().Len() > 0 })
+}
+
+// lazy says whether fields of a message are decoded when they are asked for.
+func lazy(msg *protogen.Message) bool {
+	return slices.ContainsFunc(msg.Fields, func(f *protogen.Field) bool {
+		lazy, ok := f.Desc.(interface{ IsLazy() bool })
+		return ok && lazy.IsLazy()
+	})
 }
 
 func extensible(msg *protogen.Message) bool { return msg.Desc.ExtensionRanges().Len() > 0 }

@@ -10,7 +10,7 @@ import (
 func (g *generator) reuseFace(msg *message) {
 	g.f("func (m *%s) %s(data []byte) error {", msg.GoIdent.GoName, g.options.method("UnmarshalReuse"))
 	g.f("var d $Decoder")
-	g.finish("m, m.pbfastReuse(d.Start(data, 0))", g.model.needsInit(msg.Message))
+	g.finish("m, m.pbfastReuse(d.Start(data, 0))", needsInit(msg.Message))
 }
 
 // reuse writes the function that sets m to a message, and takes memory from what m was before.
@@ -25,9 +25,6 @@ func (g *generator) reuse(msg *message) {
 // reuseFields writes the code that empties a message and decodes its fields.
 func (g *generator) reuseFields(msg *message) {
 	g.f("m.unknownFields = m.unknownFields[:0]")
-	if msg.ext {
-		g.f("m.extensionFields = nil")
-	}
 	if slices.ContainsFunc(msg.fields, (*field).bit) {
 		g.f("clear(m.XXX_presence[:])")
 	}

@@ -188,15 +188,7 @@ func broken() [][]*fileProto {
 		messageOf("Leaf", fieldOf("number", 1, tInt32, "")),
 		messageOf("Inner", lazily(fieldOf("leaf", 1, tMessage, ".lazy.p_a.Leaf"))),
 		messageOf("Outer", fieldOf("inner", 1, tMessage, ".lazy.p_a.Inner"), lazily(fieldOf("leaf", 2, tMessage, ".lazy.p_a.Leaf"))),
-		messageOf("Root", fieldOf("outer", 1, tMessage, ".lazy.p_a.Outer")))})
-
-	// A message that holds itself in an extension of one that is left to protobuf-go.
-	left := messageOf("Left", fieldOf("size_of", 1, tInt32, ""))
-	left.ExtensionRange = []*descriptorpb.DescriptorProto_ExtensionRange{{Start: proto.Int32(100), End: proto.Int32(200)}}
-	circle := newFile("circle", "a", "proto2", noAPI, left, messageOf("Round", fieldOf("left", 1, tMessage, ".circle.p_a.Left")))
-	circle.Extension = []*fieldProto{fieldOf("round", 100, tMessage, ".circle.p_a.Round")}
-	circle.Extension[0].Extendee = proto.String(".circle.p_a.Left")
-	out = append(out, []*fileProto{circle})
+		messageOf("Root", fieldOf("outer", 1, tMessage, ".lazy.p_a.Outer"), fieldOf("name", 2, tString, ""), fieldOf("other", 3, tString, "")))})
 
 	// Fields of messages that gogo/protobuf has made.
 	const full = ".gogo.p_legacy.Legacy"

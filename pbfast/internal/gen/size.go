@@ -10,9 +10,6 @@ import (
 func (g *generator) size(msg *message) {
 	g.f("func (m *%s) pbfastSize() (n int) {", msg.GoIdent.GoName)
 	g.f("if m == nil { return 0 }")
-	if msg.ext {
-		g.f("if len(m.extensionFields) > 0 { return $FallbackSize(m) }")
-	}
 	for k, f := range msg.ordered {
 		if !f.inOneof() {
 			g.sizeField(f)
@@ -54,7 +51,7 @@ func (g *generator) sizeValue(f *field, value string) string {
 	}
 	size := value + ".pbfastSize()"
 	if g.model.local(f) == nil {
-		size = g.e("$ForeignSize(%s)", value)
+		size = g.typeOf(f) + ".Size(" + value + ")"
 	}
 	if f.kind == protoreflect.GroupKind {
 		return size

@@ -269,12 +269,11 @@ type TestAllTypesEdition2023 struct {
 	//	*TestAllTypesEdition2023_OneofFloat
 	//	*TestAllTypesEdition2023_OneofDouble
 	//	*TestAllTypesEdition2023_OneofEnum
-	OneofField      isTestAllTypesEdition2023_OneofField   `protobuf_oneof:"oneof_field"`
-	Groupliketype   *TestAllTypesEdition2023_GroupLikeType `protobuf:"group,201,opt,name=GroupLikeType,json=groupliketype" json:"groupliketype,omitempty"`
-	DelimitedField  *TestAllTypesEdition2023_GroupLikeType `protobuf:"group,202,opt,name=GroupLikeType,json=delimitedField" json:"delimited_field,omitempty"`
-	extensionFields protoimpl.ExtensionFields
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	OneofField     isTestAllTypesEdition2023_OneofField   `protobuf_oneof:"oneof_field"`
+	Groupliketype  *TestAllTypesEdition2023_GroupLikeType `protobuf:"group,201,opt,name=GroupLikeType,json=groupliketype" json:"groupliketype,omitempty"`
+	DelimitedField *TestAllTypesEdition2023_GroupLikeType `protobuf:"group,202,opt,name=GroupLikeType,json=delimitedField" json:"delimited_field,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *TestAllTypesEdition2023) Reset() {
@@ -1141,50 +1140,6 @@ func (x *ForeignMessageEdition2023) GetC() int32 {
 	return 0
 }
 
-type GroupLikeType struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	C             *int32                 `protobuf:"varint,1,opt,name=c" json:"c,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GroupLikeType) Reset() {
-	*x = GroupLikeType{}
-	mi := &file_test_messages_edition2023_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GroupLikeType) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GroupLikeType) ProtoMessage() {}
-
-func (x *GroupLikeType) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_edition2023_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GroupLikeType.ProtoReflect.Descriptor instead.
-func (*GroupLikeType) Descriptor() ([]byte, []int) {
-	return file_test_messages_edition2023_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *GroupLikeType) GetC() int32 {
-	if x != nil && x.C != nil {
-		return *x.C
-	}
-	return 0
-}
-
 type TestAllTypesEdition2023_NestedMessage struct {
 	state         protoimpl.MessageState   `protogen:"open.v1"`
 	A             *int32                   `protobuf:"varint,1,opt,name=a" json:"a,omitempty"`
@@ -1195,7 +1150,7 @@ type TestAllTypesEdition2023_NestedMessage struct {
 
 func (x *TestAllTypesEdition2023_NestedMessage) Reset() {
 	*x = TestAllTypesEdition2023_NestedMessage{}
-	mi := &file_test_messages_edition2023_proto_msgTypes[4]
+	mi := &file_test_messages_edition2023_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1162,7 @@ func (x *TestAllTypesEdition2023_NestedMessage) String() string {
 func (*TestAllTypesEdition2023_NestedMessage) ProtoMessage() {}
 
 func (x *TestAllTypesEdition2023_NestedMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_edition2023_proto_msgTypes[4]
+	mi := &file_test_messages_edition2023_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1247,7 +1202,7 @@ type TestAllTypesEdition2023_GroupLikeType struct {
 
 func (x *TestAllTypesEdition2023_GroupLikeType) Reset() {
 	*x = TestAllTypesEdition2023_GroupLikeType{}
-	mi := &file_test_messages_edition2023_proto_msgTypes[24]
+	mi := &file_test_messages_edition2023_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1259,7 +1214,7 @@ func (x *TestAllTypesEdition2023_GroupLikeType) String() string {
 func (*TestAllTypesEdition2023_GroupLikeType) ProtoMessage() {}
 
 func (x *TestAllTypesEdition2023_GroupLikeType) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_edition2023_proto_msgTypes[24]
+	mi := &file_test_messages_edition2023_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,50 +1244,13 @@ func (x *TestAllTypesEdition2023_GroupLikeType) GetGroupUint32() uint32 {
 	return 0
 }
 
-var file_test_messages_edition2023_proto_extTypes = []protoimpl.ExtensionInfo{
-	{
-		ExtendedType:  (*TestAllTypesEdition2023)(nil),
-		ExtensionType: (*int32)(nil),
-		Field:         120,
-		Name:          "protobuf_test_messages.editions.extension_int32",
-		Tag:           "varint,120,opt,name=extension_int32",
-		Filename:      "test_messages_edition2023.proto",
-	},
-	{
-		ExtendedType:  (*TestAllTypesEdition2023)(nil),
-		ExtensionType: (*GroupLikeType)(nil),
-		Field:         121,
-		Name:          "protobuf_test_messages.editions.groupliketype",
-		Tag:           "group,121,opt,name=GroupLikeType",
-		Filename:      "test_messages_edition2023.proto",
-	},
-	{
-		ExtendedType:  (*TestAllTypesEdition2023)(nil),
-		ExtensionType: (*GroupLikeType)(nil),
-		Field:         122,
-		Name:          "protobuf_test_messages.editions.delimited_ext",
-		Tag:           "group,122,opt,name=GroupLikeType",
-		Filename:      "test_messages_edition2023.proto",
-	},
-}
-
-// Extension fields to TestAllTypesEdition2023.
-var (
-	// optional int32 extension_int32 = 120;
-	E_ExtensionInt32 = &file_test_messages_edition2023_proto_extTypes[0]
-	// optional protobuf_test_messages.editions.GroupLikeType groupliketype = 121;
-	E_Groupliketype = &file_test_messages_edition2023_proto_extTypes[1]
-	// optional protobuf_test_messages.editions.GroupLikeType delimited_ext = 122;
-	E_DelimitedExt = &file_test_messages_edition2023_proto_extTypes[2]
-)
-
 var File_test_messages_edition2023_proto protoreflect.FileDescriptor
 
 const file_test_messages_edition2023_proto_rawDesc = "" +
 	"\n" +
 	"\x1ftest_messages_edition2023.proto\x12\x1fprotobuf_test_messages.editions\"\x1e\n" +
 	"\x0eComplexMessage\x12\f\n" +
-	"\x01d\x18\x01 \x01(\x05R\x01d\"\x9fF\n" +
+	"\x01d\x18\x01 \x01(\x05R\x01d\"\x98F\n" +
 	"\x17TestAllTypesEdition2023\x12%\n" +
 	"\x0eoptional_int32\x18\x01 \x01(\x05R\roptionalInt32\x12%\n" +
 	"\x0eoptional_int64\x18\x02 \x01(\x03R\roptionalInt64\x12'\n" +
@@ -1510,19 +1428,14 @@ const file_test_messages_edition2023_proto_rawDesc = "" +
 	"\x03FOO\x10\x00\x12\a\n" +
 	"\x03BAR\x10\x01\x12\a\n" +
 	"\x03BAZ\x10\x02\x12\x10\n" +
-	"\x03NEG\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01*\x05\bx\x10\xc9\x01B\r\n" +
+	"\x03NEG\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01B\r\n" +
 	"\voneof_field\")\n" +
 	"\x19ForeignMessageEdition2023\x12\f\n" +
-	"\x01c\x18\x01 \x01(\x05R\x01c\"\x1d\n" +
-	"\rGroupLikeType\x12\f\n" +
 	"\x01c\x18\x01 \x01(\x05R\x01c*K\n" +
 	"\x16ForeignEnumEdition2023\x12\x0f\n" +
 	"\vFOREIGN_FOO\x10\x00\x12\x0f\n" +
 	"\vFOREIGN_BAR\x10\x01\x12\x0f\n" +
-	"\vFOREIGN_BAZ\x10\x02:a\n" +
-	"\x0fextension_int32\x128.protobuf_test_messages.editions.TestAllTypesEdition2023\x18x \x01(\x05R\x0eextensionInt32:\x8e\x01\n" +
-	"\rgroupliketype\x128.protobuf_test_messages.editions.TestAllTypesEdition2023\x18y \x01(\v2..protobuf_test_messages.editions.GroupLikeTypeR\rgroupliketype:\x8d\x01\n" +
-	"\rdelimited_ext\x128.protobuf_test_messages.editions.TestAllTypesEdition2023\x18z \x01(\v2..protobuf_test_messages.editions.GroupLikeTypeR\fdelimitedExtBs\n" +
+	"\vFOREIGN_BAZ\x10\x02Bs\n" +
 	"-com.google.protobuf_test_messages.edition2023P\x01Z0postage/pbfast/internal/testmessages/edition2023\xa2\x02\bEditions\x92\x03\x02(\x02b\beditionsp\xe8\a"
 
 var (
@@ -1538,85 +1451,79 @@ func file_test_messages_edition2023_proto_rawDescGZIP() []byte {
 }
 
 var file_test_messages_edition2023_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_test_messages_edition2023_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_test_messages_edition2023_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_test_messages_edition2023_proto_goTypes = []any{
 	(ForeignEnumEdition2023)(0),                   // 0: protobuf_test_messages.editions.ForeignEnumEdition2023
 	(TestAllTypesEdition2023_NestedEnum)(0),       // 1: protobuf_test_messages.editions.TestAllTypesEdition2023.NestedEnum
 	(*ComplexMessage)(nil),                        // 2: protobuf_test_messages.editions.ComplexMessage
 	(*TestAllTypesEdition2023)(nil),               // 3: protobuf_test_messages.editions.TestAllTypesEdition2023
 	(*ForeignMessageEdition2023)(nil),             // 4: protobuf_test_messages.editions.ForeignMessageEdition2023
-	(*GroupLikeType)(nil),                         // 5: protobuf_test_messages.editions.GroupLikeType
-	(*TestAllTypesEdition2023_NestedMessage)(nil), // 6: protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage
-	nil, // 7: protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32Int32Entry
-	nil, // 8: protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt64Int64Entry
-	nil, // 9: protobuf_test_messages.editions.TestAllTypesEdition2023.MapUint32Uint32Entry
-	nil, // 10: protobuf_test_messages.editions.TestAllTypesEdition2023.MapUint64Uint64Entry
-	nil, // 11: protobuf_test_messages.editions.TestAllTypesEdition2023.MapSint32Sint32Entry
-	nil, // 12: protobuf_test_messages.editions.TestAllTypesEdition2023.MapSint64Sint64Entry
-	nil, // 13: protobuf_test_messages.editions.TestAllTypesEdition2023.MapFixed32Fixed32Entry
-	nil, // 14: protobuf_test_messages.editions.TestAllTypesEdition2023.MapFixed64Fixed64Entry
-	nil, // 15: protobuf_test_messages.editions.TestAllTypesEdition2023.MapSfixed32Sfixed32Entry
-	nil, // 16: protobuf_test_messages.editions.TestAllTypesEdition2023.MapSfixed64Sfixed64Entry
-	nil, // 17: protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32FloatEntry
-	nil, // 18: protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32DoubleEntry
-	nil, // 19: protobuf_test_messages.editions.TestAllTypesEdition2023.MapBoolBoolEntry
-	nil, // 20: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringStringEntry
-	nil, // 21: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringBytesEntry
-	nil, // 22: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedMessageEntry
-	nil, // 23: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringForeignMessageEntry
-	nil, // 24: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedEnumEntry
-	nil, // 25: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringForeignEnumEntry
-	(*TestAllTypesEdition2023_GroupLikeType)(nil), // 26: protobuf_test_messages.editions.TestAllTypesEdition2023.GroupLikeType
+	(*TestAllTypesEdition2023_NestedMessage)(nil), // 5: protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage
+	nil, // 6: protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32Int32Entry
+	nil, // 7: protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt64Int64Entry
+	nil, // 8: protobuf_test_messages.editions.TestAllTypesEdition2023.MapUint32Uint32Entry
+	nil, // 9: protobuf_test_messages.editions.TestAllTypesEdition2023.MapUint64Uint64Entry
+	nil, // 10: protobuf_test_messages.editions.TestAllTypesEdition2023.MapSint32Sint32Entry
+	nil, // 11: protobuf_test_messages.editions.TestAllTypesEdition2023.MapSint64Sint64Entry
+	nil, // 12: protobuf_test_messages.editions.TestAllTypesEdition2023.MapFixed32Fixed32Entry
+	nil, // 13: protobuf_test_messages.editions.TestAllTypesEdition2023.MapFixed64Fixed64Entry
+	nil, // 14: protobuf_test_messages.editions.TestAllTypesEdition2023.MapSfixed32Sfixed32Entry
+	nil, // 15: protobuf_test_messages.editions.TestAllTypesEdition2023.MapSfixed64Sfixed64Entry
+	nil, // 16: protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32FloatEntry
+	nil, // 17: protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32DoubleEntry
+	nil, // 18: protobuf_test_messages.editions.TestAllTypesEdition2023.MapBoolBoolEntry
+	nil, // 19: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringStringEntry
+	nil, // 20: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringBytesEntry
+	nil, // 21: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedMessageEntry
+	nil, // 22: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringForeignMessageEntry
+	nil, // 23: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedEnumEntry
+	nil, // 24: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringForeignEnumEntry
+	(*TestAllTypesEdition2023_GroupLikeType)(nil), // 25: protobuf_test_messages.editions.TestAllTypesEdition2023.GroupLikeType
 }
 var file_test_messages_edition2023_proto_depIdxs = []int32{
-	6,  // 0: protobuf_test_messages.editions.TestAllTypesEdition2023.optional_nested_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage
+	5,  // 0: protobuf_test_messages.editions.TestAllTypesEdition2023.optional_nested_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage
 	4,  // 1: protobuf_test_messages.editions.TestAllTypesEdition2023.optional_foreign_message:type_name -> protobuf_test_messages.editions.ForeignMessageEdition2023
 	1,  // 2: protobuf_test_messages.editions.TestAllTypesEdition2023.optional_nested_enum:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedEnum
 	0,  // 3: protobuf_test_messages.editions.TestAllTypesEdition2023.optional_foreign_enum:type_name -> protobuf_test_messages.editions.ForeignEnumEdition2023
 	3,  // 4: protobuf_test_messages.editions.TestAllTypesEdition2023.recursive_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023
-	6,  // 5: protobuf_test_messages.editions.TestAllTypesEdition2023.repeated_nested_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage
+	5,  // 5: protobuf_test_messages.editions.TestAllTypesEdition2023.repeated_nested_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage
 	4,  // 6: protobuf_test_messages.editions.TestAllTypesEdition2023.repeated_foreign_message:type_name -> protobuf_test_messages.editions.ForeignMessageEdition2023
 	1,  // 7: protobuf_test_messages.editions.TestAllTypesEdition2023.repeated_nested_enum:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedEnum
 	0,  // 8: protobuf_test_messages.editions.TestAllTypesEdition2023.repeated_foreign_enum:type_name -> protobuf_test_messages.editions.ForeignEnumEdition2023
 	1,  // 9: protobuf_test_messages.editions.TestAllTypesEdition2023.packed_nested_enum:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedEnum
 	1,  // 10: protobuf_test_messages.editions.TestAllTypesEdition2023.unpacked_nested_enum:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedEnum
-	7,  // 11: protobuf_test_messages.editions.TestAllTypesEdition2023.map_int32_int32:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32Int32Entry
-	8,  // 12: protobuf_test_messages.editions.TestAllTypesEdition2023.map_int64_int64:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt64Int64Entry
-	9,  // 13: protobuf_test_messages.editions.TestAllTypesEdition2023.map_uint32_uint32:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapUint32Uint32Entry
-	10, // 14: protobuf_test_messages.editions.TestAllTypesEdition2023.map_uint64_uint64:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapUint64Uint64Entry
-	11, // 15: protobuf_test_messages.editions.TestAllTypesEdition2023.map_sint32_sint32:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapSint32Sint32Entry
-	12, // 16: protobuf_test_messages.editions.TestAllTypesEdition2023.map_sint64_sint64:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapSint64Sint64Entry
-	13, // 17: protobuf_test_messages.editions.TestAllTypesEdition2023.map_fixed32_fixed32:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapFixed32Fixed32Entry
-	14, // 18: protobuf_test_messages.editions.TestAllTypesEdition2023.map_fixed64_fixed64:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapFixed64Fixed64Entry
-	15, // 19: protobuf_test_messages.editions.TestAllTypesEdition2023.map_sfixed32_sfixed32:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapSfixed32Sfixed32Entry
-	16, // 20: protobuf_test_messages.editions.TestAllTypesEdition2023.map_sfixed64_sfixed64:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapSfixed64Sfixed64Entry
-	17, // 21: protobuf_test_messages.editions.TestAllTypesEdition2023.map_int32_float:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32FloatEntry
-	18, // 22: protobuf_test_messages.editions.TestAllTypesEdition2023.map_int32_double:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32DoubleEntry
-	19, // 23: protobuf_test_messages.editions.TestAllTypesEdition2023.map_bool_bool:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapBoolBoolEntry
-	20, // 24: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_string:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringStringEntry
-	21, // 25: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_bytes:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringBytesEntry
-	22, // 26: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_nested_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedMessageEntry
-	23, // 27: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_foreign_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringForeignMessageEntry
-	24, // 28: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_nested_enum:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedEnumEntry
-	25, // 29: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_foreign_enum:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringForeignEnumEntry
-	6,  // 30: protobuf_test_messages.editions.TestAllTypesEdition2023.oneof_nested_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage
+	6,  // 11: protobuf_test_messages.editions.TestAllTypesEdition2023.map_int32_int32:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32Int32Entry
+	7,  // 12: protobuf_test_messages.editions.TestAllTypesEdition2023.map_int64_int64:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt64Int64Entry
+	8,  // 13: protobuf_test_messages.editions.TestAllTypesEdition2023.map_uint32_uint32:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapUint32Uint32Entry
+	9,  // 14: protobuf_test_messages.editions.TestAllTypesEdition2023.map_uint64_uint64:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapUint64Uint64Entry
+	10, // 15: protobuf_test_messages.editions.TestAllTypesEdition2023.map_sint32_sint32:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapSint32Sint32Entry
+	11, // 16: protobuf_test_messages.editions.TestAllTypesEdition2023.map_sint64_sint64:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapSint64Sint64Entry
+	12, // 17: protobuf_test_messages.editions.TestAllTypesEdition2023.map_fixed32_fixed32:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapFixed32Fixed32Entry
+	13, // 18: protobuf_test_messages.editions.TestAllTypesEdition2023.map_fixed64_fixed64:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapFixed64Fixed64Entry
+	14, // 19: protobuf_test_messages.editions.TestAllTypesEdition2023.map_sfixed32_sfixed32:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapSfixed32Sfixed32Entry
+	15, // 20: protobuf_test_messages.editions.TestAllTypesEdition2023.map_sfixed64_sfixed64:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapSfixed64Sfixed64Entry
+	16, // 21: protobuf_test_messages.editions.TestAllTypesEdition2023.map_int32_float:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32FloatEntry
+	17, // 22: protobuf_test_messages.editions.TestAllTypesEdition2023.map_int32_double:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapInt32DoubleEntry
+	18, // 23: protobuf_test_messages.editions.TestAllTypesEdition2023.map_bool_bool:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapBoolBoolEntry
+	19, // 24: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_string:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringStringEntry
+	20, // 25: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_bytes:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringBytesEntry
+	21, // 26: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_nested_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedMessageEntry
+	22, // 27: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_foreign_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringForeignMessageEntry
+	23, // 28: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_nested_enum:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedEnumEntry
+	24, // 29: protobuf_test_messages.editions.TestAllTypesEdition2023.map_string_foreign_enum:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringForeignEnumEntry
+	5,  // 30: protobuf_test_messages.editions.TestAllTypesEdition2023.oneof_nested_message:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage
 	1,  // 31: protobuf_test_messages.editions.TestAllTypesEdition2023.oneof_enum:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedEnum
-	26, // 32: protobuf_test_messages.editions.TestAllTypesEdition2023.groupliketype:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.GroupLikeType
-	26, // 33: protobuf_test_messages.editions.TestAllTypesEdition2023.delimited_field:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.GroupLikeType
+	25, // 32: protobuf_test_messages.editions.TestAllTypesEdition2023.groupliketype:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.GroupLikeType
+	25, // 33: protobuf_test_messages.editions.TestAllTypesEdition2023.delimited_field:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.GroupLikeType
 	3,  // 34: protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage.corecursive:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023
-	6,  // 35: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedMessageEntry.value:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage
+	5,  // 35: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedMessageEntry.value:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedMessage
 	4,  // 36: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringForeignMessageEntry.value:type_name -> protobuf_test_messages.editions.ForeignMessageEdition2023
 	1,  // 37: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringNestedEnumEntry.value:type_name -> protobuf_test_messages.editions.TestAllTypesEdition2023.NestedEnum
 	0,  // 38: protobuf_test_messages.editions.TestAllTypesEdition2023.MapStringForeignEnumEntry.value:type_name -> protobuf_test_messages.editions.ForeignEnumEdition2023
-	3,  // 39: protobuf_test_messages.editions.extension_int32:extendee -> protobuf_test_messages.editions.TestAllTypesEdition2023
-	3,  // 40: protobuf_test_messages.editions.groupliketype:extendee -> protobuf_test_messages.editions.TestAllTypesEdition2023
-	3,  // 41: protobuf_test_messages.editions.delimited_ext:extendee -> protobuf_test_messages.editions.TestAllTypesEdition2023
-	5,  // 42: protobuf_test_messages.editions.groupliketype:type_name -> protobuf_test_messages.editions.GroupLikeType
-	5,  // 43: protobuf_test_messages.editions.delimited_ext:type_name -> protobuf_test_messages.editions.GroupLikeType
-	44, // [44:44] is the sub-list for method output_type
-	44, // [44:44] is the sub-list for method input_type
-	42, // [42:44] is the sub-list for extension type_name
-	39, // [39:42] is the sub-list for extension extendee
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
 	0,  // [0:39] is the sub-list for field type_name
 }
 
@@ -1642,15 +1549,14 @@ func file_test_messages_edition2023_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_test_messages_edition2023_proto_rawDesc), len(file_test_messages_edition2023_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   25,
-			NumExtensions: 3,
+			NumMessages:   24,
+			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_test_messages_edition2023_proto_goTypes,
 		DependencyIndexes: file_test_messages_edition2023_proto_depIdxs,
 		EnumInfos:         file_test_messages_edition2023_proto_enumTypes,
 		MessageInfos:      file_test_messages_edition2023_proto_msgTypes,
-		ExtensionInfos:    file_test_messages_edition2023_proto_extTypes,
 	}.Build()
 	File_test_messages_edition2023_proto = out.File
 	file_test_messages_edition2023_proto_goTypes = nil

@@ -53,7 +53,7 @@ func (m *ComplexMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 }
 
 func (m *ComplexMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *ComplexMessage) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -188,9 +188,6 @@ func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 func (m *TestAllTypesEdition2023) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
-	if err := proto.CheckInitialized(m); err != nil {
-		return b, err
-	}
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllTypesEdition2023).pbfastSize)))
 }
@@ -210,10 +207,7 @@ func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 func (m *TestAllTypesEdition2023) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	m.Reset()
 	var d runtime.Decoder
-	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 func (m *TestAllTypesEdition2023) SizeVT() int { return m.pbfastSize() }
@@ -242,7 +236,7 @@ func (m *TestAllTypesEdition2023) MarshalToSizedBufferVTStrict(data []byte) (int
 }
 
 func (m *TestAllTypesEdition2023) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesEdition2023) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -270,9 +264,6 @@ func (m *TestAllTypesEdition2023) EqualMessageVT(other proto.Message) bool {
 func (m *TestAllTypesEdition2023) pbfastSize() (n int) {
 	if m == nil {
 		return 0
-	}
-	if len(m.extensionFields) > 0 {
-		return runtime.FallbackSize(m)
 	}
 	if m.OptionalInt32 != nil {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.OptionalInt32)))
@@ -584,10 +575,6 @@ func (m *TestAllTypesEdition2023) pbfastSize() (n int) {
 func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
 	end := len(w) - i
 	if m == nil {
-		return e.Length(w, i, end, tag)
-	}
-	if len(m.extensionFields) > 0 {
-		w, i = e.Fallback(w, i, m)
 		return e.Length(w, i, end, tag)
 	}
 	w, i = e.Unknown(w, i, m.unknownFields)
@@ -2026,11 +2013,7 @@ func (m *TestAllTypesEdition2023) pbfastDecodeInto(d *runtime.Decoder, p []byte,
 			m.DelimitedField, i = m.DelimitedField.pbfastDecode(d.Group(p, i, depth))
 			i = d.GroupEnd(i, 0x654, depth)
 		default:
-			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Rest(p, i, tag, m, depth)
-			} else {
-				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
 		}
 	}
 	return m, i
@@ -2475,15 +2458,11 @@ func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignEnum(d *runtime.Dec
 
 func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	m.extensionFields = nil
 	oldOptionalInt32 := m.OptionalInt32
 	m.OptionalInt32 = nil
 	oldOptionalInt64 := m.OptionalInt64
@@ -3150,11 +3129,7 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 			m.DelimitedField, i = m.DelimitedField.pbfastDecode(d.Group(p, i, depth))
 			i = d.GroupEnd(i, 0x654, depth)
 		default:
-			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Rest(p, i, tag, m, depth)
-			} else {
-				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74)
 		}
 	}
 	return i
@@ -3163,9 +3138,6 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
-	if err := proto.CheckInitialized(m); err != nil {
-		return b, err
-	}
 	var e runtime.Encoder
 	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*TestAllTypesEdition2023_NestedMessage).pbfastSize)))
 }
@@ -3185,10 +3157,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) erro
 func (m *TestAllTypesEdition2023_NestedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	m.Reset()
 	var d runtime.Decoder
-	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) SizeVT() int { return m.pbfastSize() }
@@ -3219,7 +3188,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVTStrict(dat
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
@@ -3331,10 +3300,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecodeInto(d *runtime.Deco
 
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
@@ -3424,7 +3390,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVTStrict(dat
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
@@ -3646,7 +3612,7 @@ func (m *ForeignMessageEdition2023) MarshalToSizedBufferVTStrict(data []byte) (i
 }
 
 func (m *ForeignMessageEdition2023) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *ForeignMessageEdition2023) UnmarshalVTUnsafe(data []byte) error {
@@ -3782,188 +3748,11 @@ func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, i,
 	return i
 }
 
-func (m *GroupLikeType) SizeOf() int { return m.pbfastSize() }
-
-func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
-	return m.pbfastAppend(b), nil
-}
-
-func (m *GroupLikeType) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *GroupLikeType) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *GroupLikeType) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *GroupLikeType) SizeVT() int { return m.pbfastSize() }
-
-func (m *GroupLikeType) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
-}
-
-func (m *GroupLikeType) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
-}
-
-func (m *GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
-	var e runtime.Encoder
-	return e.Written(m.pbfastEncode(e.Into(data)))
-}
-
-func (m *GroupLikeType) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-func (m *GroupLikeType) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
-
-func (m *GroupLikeType) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data)
-}
-
-func (m *GroupLikeType) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
-}
-
-func (m *GroupLikeType) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
-
-func (m *GroupLikeType) pbfastMerge(data []byte, mode runtime.Mode) error {
-	if m == nil && len(data) > 0 {
-		return runtime.ErrNil
-	}
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *GroupLikeType) CloneVT() *GroupLikeType { return runtime.Clone(m) }
-
-func (m *GroupLikeType) CloneMessageVT() proto.Message { return m.CloneVT() }
-
-func (m *GroupLikeType) EqualVT(other *GroupLikeType) bool { return proto.Equal(m, other) }
-
-func (m *GroupLikeType) EqualMessageVT(other proto.Message) bool {
-	return runtime.EqualMessage(m, other)
-}
-
-func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.C != nil {
-		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
-	}
-	return append(b, m.unknownFields...)
-}
-
-func (m *GroupLikeType) pbfastSize() (n int) {
-	if m == nil {
-		return 0
-	}
-	if m.C != nil {
-		n += 1 + runtime.SizeVarint(uint64(int64(*m.C)))
-	}
-	return n + len(m.unknownFields)
-}
-
-func (m *GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
-	end := len(w) - i
-	if m == nil {
-		return e.Length(w, i, end, tag)
-	}
-	w, i = e.Unknown(w, i, m.unknownFields)
-	w, i = e.Room(w, i, 11)
-	if m.C != nil {
-		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(*m.C))), 0x8)
-	}
-	return e.Length(w, i, end, tag)
-}
-
-type pbfastGroupLikeTypeParts struct {
-	C int32
-}
-
-type pbfastGroupLikeTypeNode struct {
-	m GroupLikeType
-	s pbfastGroupLikeTypeParts
-}
-
-func (m *GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupLikeType, int) {
-	return m.pbfastDecodeInto(d, p, i, depth, nil)
-}
-
-func (n *pbfastGroupLikeTypeNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupLikeType, int) {
-	return (*GroupLikeType)(nil).pbfastDecodeInto(d, p, i, depth, n)
-}
-
-func (m *GroupLikeType) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastGroupLikeTypeNode) (*GroupLikeType, int) {
-	var s *pbfastGroupLikeTypeParts
-	if n != nil {
-		m, s = &n.m, &n.s
-	}
-	if m == nil {
-		m = new(GroupLikeType)
-	}
-	for uint(i) < uint(len(p)) {
-		tag := uint64(p[i])
-		if i++; tag >= 0x80 {
-			tag, i = runtime.Varint(p, i-1)
-		}
-		switch tag {
-		case 0x8:
-			if m.C == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.C = &s.C
-				} else {
-					m.C = new(int32)
-				}
-			}
-			*m.C, i = runtime.Int[int32](p, i)
-		default:
-			i = d.Unknown(p, i, tag, &m.unknownFields)
-		}
-	}
-	return m, i
-}
-
-func (m *GroupLikeType) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
-	m.unknownFields = m.unknownFields[:0]
-	oldC := m.C
-	m.C = nil
-	for uint(i) < uint(len(p)) {
-		tag := uint64(p[i])
-		if i++; tag >= 0x80 {
-			tag, i = runtime.Varint(p, i-1)
-		}
-		switch tag {
-		case 0x8:
-			if m.C == nil {
-				if m.C = oldC; m.C == nil {
-					m.C = new(int32)
-				}
-			}
-			*m.C, i = runtime.Int[int32](p, i)
-		default:
-			i = d.Unknown(p, i, tag, &m.unknownFields)
-		}
-	}
-	return i
-}
-
 func init() {
 	file_test_messages_edition2023_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*ComplexMessage).pbfastAppend, (*ComplexMessage).pbfastSize, (*ComplexMessage).pbfastEncode, (*ComplexMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*TestAllTypesEdition2023).pbfastSize, (*TestAllTypesEdition2023).pbfastEncode, (*TestAllTypesEdition2023).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*TestAllTypesEdition2023_NestedMessage).pbfastSize, (*TestAllTypesEdition2023_NestedMessage).pbfastEncode, (*TestAllTypesEdition2023_NestedMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesEdition2023_GroupLikeType).pbfastAppend, (*TestAllTypesEdition2023_GroupLikeType).pbfastSize, (*TestAllTypesEdition2023_GroupLikeType).pbfastEncode, (*TestAllTypesEdition2023_GroupLikeType).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessageEdition2023).pbfastAppend, (*ForeignMessageEdition2023).pbfastSize, (*ForeignMessageEdition2023).pbfastEncode, (*ForeignMessageEdition2023).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*GroupLikeType).pbfastAppend, (*GroupLikeType).pbfastSize, (*GroupLikeType).pbfastEncode, (*GroupLikeType).pbfastDecode)
+	runtime.Hook(true, false, (*ComplexMessage).pbfastAppend, (*ComplexMessage).pbfastSize, (*ComplexMessage).pbfastEncode, (*ComplexMessage).pbfastDecode)
+	runtime.Hook(true, false, nil, (*TestAllTypesEdition2023).pbfastSize, (*TestAllTypesEdition2023).pbfastEncode, (*TestAllTypesEdition2023).pbfastDecode)
+	runtime.Hook(true, false, nil, (*TestAllTypesEdition2023_NestedMessage).pbfastSize, (*TestAllTypesEdition2023_NestedMessage).pbfastEncode, (*TestAllTypesEdition2023_NestedMessage).pbfastDecode)
+	runtime.Hook(true, false, (*TestAllTypesEdition2023_GroupLikeType).pbfastAppend, (*TestAllTypesEdition2023_GroupLikeType).pbfastSize, (*TestAllTypesEdition2023_GroupLikeType).pbfastEncode, (*TestAllTypesEdition2023_GroupLikeType).pbfastDecode)
+	runtime.Hook(true, false, (*ForeignMessageEdition2023).pbfastAppend, (*ForeignMessageEdition2023).pbfastSize, (*ForeignMessageEdition2023).pbfastEncode, (*ForeignMessageEdition2023).pbfastDecode)
 }

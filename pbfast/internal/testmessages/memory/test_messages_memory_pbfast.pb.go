@@ -8,25 +8,25 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
-func (m *M) SizeOf() int { return m.pbfastSize() }
+func (m *Holder) SizeOf() int { return m.pbfastSize() }
 
-func (m *M) MarshalAppend(b []byte) ([]byte, error) {
+func (m *Holder) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
 	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*M).pbfastSize)))
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Holder).pbfastSize)))
 }
 
-func (m *M) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+func (m *Holder) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-func (m *M) UnmarshalOwn(data []byte) error {
+func (m *Holder) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
-func (m *M) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+func (m *Holder) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-func (m *M) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+func (m *Holder) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	m.Reset()
 	var d runtime.Decoder
 	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
@@ -35,34 +35,36 @@ func (m *M) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
 	return proto.CheckInitialized(m)
 }
 
-func (m *M) SizeVT() int { return m.pbfastSize() }
+func (m *Holder) SizeVT() int { return m.pbfastSize() }
 
-func (m *M) MarshalVT() ([]byte, error) {
+func (m *Holder) MarshalVT() ([]byte, error) {
 	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
 }
 
-func (m *M) MarshalToVT(data []byte) (int, error) {
+func (m *Holder) MarshalToVT(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
 }
 
-func (m *M) MarshalToSizedBufferVT(data []byte) (int, error) {
+func (m *Holder) MarshalToSizedBufferVT(data []byte) (int, error) {
 	var e runtime.Encoder
 	return e.Written(m.pbfastEncode(e.Into(data)))
 }
 
-func (m *M) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+func (m *Holder) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
 
-func (m *M) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+func (m *Holder) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
 
-func (m *M) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+func (m *Holder) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *M) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+func (m *Holder) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+}
 
-func (m *M) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+func (m *Holder) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
-func (m *M) pbfastMerge(data []byte, mode runtime.Mode) error {
+func (m *Holder) pbfastMerge(data []byte, mode runtime.Mode) error {
 	if m == nil && len(data) > 0 {
 		return runtime.ErrNil
 	}
@@ -70,87 +72,146 @@ func (m *M) pbfastMerge(data []byte, mode runtime.Mode) error {
 	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
-func (m *M) CloneVT() *M { return runtime.Clone(m) }
+func (m *Holder) CloneVT() *Holder { return runtime.Clone(m) }
 
-func (m *M) CloneMessageVT() proto.Message { return m.CloneVT() }
+func (m *Holder) CloneMessageVT() proto.Message { return m.CloneVT() }
 
-func (m *M) EqualVT(other *M) bool { return proto.Equal(m, other) }
+func (m *Holder) EqualVT(other *Holder) bool { return proto.Equal(m, other) }
 
-func (m *M) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
+func (m *Holder) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
 
-func (m *M) pbfastSize() (n int) {
+func (m *Holder) pbfastSize() (n int) {
 	if m == nil {
 		return 0
 	}
-	if len(m.extensionFields) > 0 {
-		return runtime.FallbackSize(m)
+	if m.One != nil {
+		n += 1 + runtime.SizeBytes(pbfastFile_test_messages_memory_proto_type0.Size(m.One))
 	}
-	if m.A != nil {
-		n += 1 + runtime.SizeBytes(len(*m.A))
+	for _, v := range m.List {
+		n += 1 + runtime.SizeBytes(pbfastFile_test_messages_memory_proto_type0.Size(v))
 	}
-	if m.B != nil {
-		n += 1 + runtime.SizeBytes(len(*m.B))
+	for k, v := range m.Map {
+		n += 1 + runtime.SizeBytes(2+runtime.SizeBytes(len(k))+runtime.SizeBytes(pbfastFile_test_messages_memory_proto_type0.Size(v)))
 	}
-	if m.C != nil {
-		n += 1 + runtime.SizeBytes(len(m.C))
+	if m.Name != nil {
+		n += 1 + runtime.SizeBytes(len(*m.Name))
+	}
+	if m.Second != nil {
+		n += 1 + runtime.SizeBytes(len(*m.Second))
+	}
+	if m.Third != nil {
+		n += 1 + runtime.SizeBytes(len(*m.Third))
+	}
+	if m.Fourth != nil {
+		n += 1 + runtime.SizeBytes(len(*m.Fourth))
+	}
+	if m.Fifth != nil {
+		n += 1 + runtime.SizeBytes(len(*m.Fifth))
+	}
+	switch v := m.Choice.(type) {
+	case *Holder_Chosen:
+		if v != nil {
+			n += 1 + runtime.SizeBytes(pbfastFile_test_messages_memory_proto_type0.Size(v.Chosen))
+		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *M) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+func (m *Holder) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
 	end := len(w) - i
 	if m == nil {
 		return e.Length(w, i, end, tag)
 	}
-	if len(m.extensionFields) > 0 {
-		w, i = e.Fallback(w, i, m)
-		return e.Length(w, i, end, tag)
-	}
 	w, i = e.Unknown(w, i, m.unknownFields)
-	w, i = e.Room(w, i, 33+len(m.C))
-	if m.C != nil {
-		i -= len(m.C)
-		copy(w[i:], m.C)
-		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(len(m.C))), 0x1a)
+	switch v := m.Choice.(type) {
+	case *Holder_Chosen:
+		if v != nil {
+			w, i = pbfastFile_test_messages_memory_proto_type0.Encode(e, w, i, v.Chosen, 0x22)
+		}
 	}
-	if m.B != nil {
-		v := *m.B
-		w, i = e.Room(w, i, 33+len(m.C)+len(v))
-		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x12)
+	w, i = e.Room(w, i, 55)
+	if m.Fifth != nil {
+		v := *m.Fifth
+		w, i = e.Room(w, i, 55+len(v))
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x4a)
 	}
-	if m.A != nil {
-		v := *m.A
-		w, i = e.Room(w, i, 33+len(m.C)+len(v))
-		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0xa)
+	if m.Fourth != nil {
+		v := *m.Fourth
+		w, i = e.Room(w, i, 55+len(v))
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x42)
+	}
+	if m.Third != nil {
+		v := *m.Third
+		w, i = e.Room(w, i, 55+len(v))
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x3a)
+	}
+	if m.Second != nil {
+		v := *m.Second
+		w, i = e.Room(w, i, 55+len(v))
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x32)
+	}
+	if m.Name != nil {
+		v := *m.Name
+		w, i = e.Room(w, i, 55+len(v))
+		i = runtime.PutByte(w, runtime.PutRawText(w, i, v), 0x2a)
+	}
+	if len(m.Map) > 0 {
+		if e.Deterministic() {
+			keys := runtime.SortedKeys(m.Map)
+			for n := len(keys) - 1; n >= 0; n-- {
+				w, i = m.pbfastPutMap(e, w, i, keys[n], m.Map[keys[n]])
+			}
+		} else {
+			for k, v := range m.Map {
+				w, i = m.pbfastPutMap(e, w, i, k, v)
+			}
+		}
+	}
+	for k := len(m.List) - 1; k >= 0; k-- {
+		w, i = pbfastFile_test_messages_memory_proto_type0.Encode(e, w, i, m.List[k], 0x12)
+	}
+	if m.One != nil {
+		w, i = pbfastFile_test_messages_memory_proto_type0.Encode(e, w, i, m.One, 0xa)
 	}
 	return e.Length(w, i, end, tag)
 }
 
-type pbfastMParts struct {
-	A string
-	B string
+func (*Holder) pbfastPutMap(e *runtime.Encoder, w []byte, i int, k string, v *Extended) ([]byte, int) {
+	last := len(w) - i
+	w, i = pbfastFile_test_messages_memory_proto_type0.Encode(e, w, i, v, 0x12)
+	w, i = e.Room(w, i, 22+len(k))
+	i = runtime.PutByte(w, runtime.PutRawText(w, i, k), 0xa)
+	return e.Length(w, i, last, 0x1a)
 }
 
-type pbfastMNode struct {
-	m M
-	s pbfastMParts
+type pbfastHolderParts struct {
+	Name   string
+	Second string
+	Third  string
+	Fourth string
+	Fifth  string
 }
 
-func (m *M) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M, int) {
+type pbfastHolderNode struct {
+	m Holder
+	s pbfastHolderParts
+}
+
+func (m *Holder) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Holder, int) {
 	return m.pbfastDecodeInto(d, p, i, depth, nil)
 }
 
-func (n *pbfastMNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M, int) {
-	return (*M)(nil).pbfastDecodeInto(d, p, i, depth, n)
+func (n *pbfastHolderNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Holder, int) {
+	return (*Holder)(nil).pbfastDecodeInto(d, p, i, depth, n)
 }
 
-func (m *M) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastMNode) (*M, int) {
-	var s *pbfastMParts
+func (m *Holder) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastHolderNode) (*Holder, int) {
+	var s *pbfastHolderParts
 	if n != nil {
 		m, s = &n.m, &n.s
 	}
 	if m == nil {
-		m = new(M)
+		m = new(Holder)
 	}
 	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
@@ -159,56 +220,74 @@ func (m *M) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfa
 		}
 		switch tag {
 		case 0xa:
-			if m.A == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.A = &s.A
-				} else {
-					m.A = new(string)
-				}
-			}
-			*m.A, i = d.RawText(p, i)
+			m.One, i = pbfastFile_test_messages_memory_proto_type0.Decode(d, p, i, depth, m.One)
 		case 0x12:
-			if m.B == nil {
+			v, j := pbfastFile_test_messages_memory_proto_type0.Decode(d, p, i, depth, (*Extended)(nil))
+			m.List, i = runtime.Append(m.List, v, p, i, j, 0x12)
+		case 0x1a:
+			if m.Map == nil {
+				m.Map = make(map[string]*Extended, runtime.MapRoom(p, i, 0x1a))
+			}
+			i = m.pbfastEntryMap(d.Part(p, i, depth))
+		case 0x22:
+			o := runtime.Member[Holder_Chosen](m.Choice)
+			o.Chosen, i = pbfastFile_test_messages_memory_proto_type0.Decode(d, p, i, depth, o.Chosen)
+			m.Choice = o
+		case 0x2a:
+			if m.Name == nil {
 				if s = runtime.Parts(d, s); s != nil {
-					m.B = &s.B
+					m.Name = &s.Name
 				} else {
-					m.B = new(string)
+					m.Name = new(string)
 				}
 			}
-			*m.B, i = d.RawText(p, i)
-		case 0x1a:
-			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
-				m.C, i = p[i+1:n:n], n
-			} else {
-				m.C, i = d.PresentBytes(p, i)
+			*m.Name, i = d.RawText(p, i)
+		case 0x32:
+			if m.Second == nil {
+				if s = runtime.Parts(d, s); s != nil {
+					m.Second = &s.Second
+				} else {
+					m.Second = new(string)
+				}
 			}
+			*m.Second, i = d.RawText(p, i)
+		case 0x3a:
+			if m.Third == nil {
+				if s = runtime.Parts(d, s); s != nil {
+					m.Third = &s.Third
+				} else {
+					m.Third = new(string)
+				}
+			}
+			*m.Third, i = d.RawText(p, i)
+		case 0x42:
+			if m.Fourth == nil {
+				if s = runtime.Parts(d, s); s != nil {
+					m.Fourth = &s.Fourth
+				} else {
+					m.Fourth = new(string)
+				}
+			}
+			*m.Fourth, i = d.RawText(p, i)
+		case 0x4a:
+			if m.Fifth == nil {
+				if s = runtime.Parts(d, s); s != nil {
+					m.Fifth = &s.Fifth
+				} else {
+					m.Fifth = new(string)
+				}
+			}
+			*m.Fifth, i = d.RawText(p, i)
 		default:
-			if tag>>3 >= 100 && tag>>3 < 536870912 {
-				i = d.Rest(p, i, tag, m, depth)
-			} else {
-				i = d.Unknown(p, i, tag, &m.unknownFields)
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 3)
 		}
 	}
 	return m, i
 }
 
-func (m *M) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
-}
-
-func (m *M) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
-	m.unknownFields = m.unknownFields[:0]
-	m.extensionFields = nil
-	oldA := m.A
-	m.A = nil
-	oldB := m.B
-	m.B = nil
-	m.C = nil
+func (m *Holder) pbfastEntryMap(d *runtime.Decoder, p []byte, i, depth int) int {
+	var key string
+	value := new(Extended)
 	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
 		if i++; tag >= 0x80 {
@@ -216,175 +295,20 @@ func (m *M) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 		}
 		switch tag {
 		case 0xa:
-			if m.A == nil {
-				if m.A = oldA; m.A == nil {
-					m.A = new(string)
-				}
-			}
-			*m.A, i = d.RawText(p, i)
+			key, i = d.RawText(p, i)
 		case 0x12:
-			if m.B == nil {
-				if m.B = oldB; m.B == nil {
-					m.B = new(string)
-				}
-			}
-			*m.B, i = d.RawText(p, i)
-		case 0x1a:
-			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
-				m.C, i = p[i+1:n:n], n
-			} else {
-				m.C, i = d.PresentBytes(p, i)
-			}
+			value, i = pbfastFile_test_messages_memory_proto_type0.Decode(d, p, i, depth, value)
 		default:
-			if tag>>3 >= 100 && tag>>3 < 536870912 {
-				i = d.Rest(p, i, tag, m, depth)
-			} else {
-				i = d.Unknown(p, i, tag, &m.unknownFields)
-			}
+			i = runtime.Skip(p, i, tag)
 		}
+	}
+	if i >= 0 {
+		m.Map[key] = value
 	}
 	return i
 }
 
-func (m *M_Deep) SizeOf() int { return m.pbfastSize() }
-
-func (m *M_Deep) MarshalAppend(b []byte) ([]byte, error) {
-	if err := proto.CheckInitialized(m); err != nil {
-		return b, err
-	}
-	var e runtime.Encoder
-	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*M_Deep).pbfastSize)))
-}
-
-func (m *M_Deep) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *M_Deep) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *M_Deep) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *M_Deep) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	if err := d.Finish(m.pbfastDecode(d.Start(data, mode))); err != nil {
-		return err
-	}
-	return proto.CheckInitialized(m)
-}
-
-func (m *M_Deep) SizeVT() int { return m.pbfastSize() }
-
-func (m *M_Deep) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
-}
-
-func (m *M_Deep) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
-}
-
-func (m *M_Deep) MarshalToSizedBufferVT(data []byte) (int, error) {
-	var e runtime.Encoder
-	return e.Written(m.pbfastEncode(e.Into(data)))
-}
-
-func (m *M_Deep) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-func (m *M_Deep) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
-
-func (m *M_Deep) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data)
-}
-
-func (m *M_Deep) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
-}
-
-func (m *M_Deep) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
-
-func (m *M_Deep) pbfastMerge(data []byte, mode runtime.Mode) error {
-	if m == nil && len(data) > 0 {
-		return runtime.ErrNil
-	}
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *M_Deep) CloneVT() *M_Deep { return runtime.Clone(m) }
-
-func (m *M_Deep) CloneMessageVT() proto.Message { return m.CloneVT() }
-
-func (m *M_Deep) EqualVT(other *M_Deep) bool { return proto.Equal(m, other) }
-
-func (m *M_Deep) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
-
-func (m *M_Deep) pbfastSize() (n int) {
-	if m == nil {
-		return 0
-	}
-	if m.M != nil {
-		n += 1 + runtime.SizeBytes(m.M.pbfastSize())
-	}
-	return n + len(m.unknownFields)
-}
-
-func (m *M_Deep) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
-	end := len(w) - i
-	if m == nil {
-		return e.Length(w, i, end, tag)
-	}
-	w, i = e.Unknown(w, i, m.unknownFields)
-	if m.M != nil {
-		w, i = m.M.pbfastEncode(e, w, i, 0xa)
-	}
-	return e.Length(w, i, end, tag)
-}
-
-type pbfastM_DeepParts struct {
-	M pbfastMNode
-}
-
-type pbfastM_DeepNode struct {
-	m M_Deep
-	s pbfastM_DeepParts
-}
-
-func (m *M_Deep) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M_Deep, int) {
-	return m.pbfastDecodeInto(d, p, i, depth, nil)
-}
-
-func (n *pbfastM_DeepNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*M_Deep, int) {
-	return (*M_Deep)(nil).pbfastDecodeInto(d, p, i, depth, n)
-}
-
-func (m *M_Deep) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastM_DeepNode) (*M_Deep, int) {
-	var s *pbfastM_DeepParts
-	if n != nil {
-		m, s = &n.m, &n.s
-	}
-	if m == nil {
-		m = new(M_Deep)
-	}
-	for uint(i) < uint(len(p)) {
-		tag := uint64(p[i])
-		if i++; tag >= 0x80 {
-			tag, i = runtime.Varint(p, i-1)
-		}
-		switch tag {
-		case 0xa:
-			if s = runtime.Parts(d, s); s != nil && m.M == nil {
-				m.M, i = s.M.pbfastDecode(d.Part(p, i, depth))
-			} else {
-				m.M, i = m.M.pbfastDecode(d.Part(p, i, depth))
-			}
-		default:
-			i = d.Unknown(p, i, tag, &m.unknownFields)
-		}
-	}
-	return m, i
-}
-
-func (m *M_Deep) UnmarshalReuse(data []byte) error {
+func (m *Holder) UnmarshalReuse(data []byte) error {
 	var d runtime.Decoder
 	if err := d.Finish(m, m.pbfastReuse(d.Start(data, 0))); err != nil {
 		return err
@@ -392,10 +316,22 @@ func (m *M_Deep) UnmarshalReuse(data []byte) error {
 	return proto.CheckInitialized(m)
 }
 
-func (m *M_Deep) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+func (m *Holder) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	oldM := m.M
-	m.M = nil
+	m.One = nil
+	m.List = nil
+	clear(m.Map)
+	oldName := m.Name
+	m.Name = nil
+	oldSecond := m.Second
+	m.Second = nil
+	oldThird := m.Third
+	m.Third = nil
+	oldFourth := m.Fourth
+	m.Fourth = nil
+	oldFifth := m.Fifth
+	m.Fifth = nil
+	m.Choice = nil
 	for uint(i) < uint(len(p)) {
 		tag := uint64(p[i])
 		if i++; tag >= 0x80 {
@@ -403,16 +339,56 @@ func (m *M_Deep) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 		}
 		switch tag {
 		case 0xa:
-			if m.M != nil {
-				m.M, i = m.M.pbfastDecode(d.Part(p, i, depth))
-			} else {
-				if m.M = oldM; m.M == nil {
-					m.M = new(M)
-				}
-				i = m.M.pbfastReuse(d.Part(p, i, depth))
+			m.One, i = pbfastFile_test_messages_memory_proto_type0.Decode(d, p, i, depth, m.One)
+		case 0x12:
+			v, j := pbfastFile_test_messages_memory_proto_type0.Decode(d, p, i, depth, (*Extended)(nil))
+			m.List, i = runtime.Append(m.List, v, p, i, j, 0x12)
+		case 0x1a:
+			if m.Map == nil {
+				m.Map = make(map[string]*Extended, runtime.MapRoom(p, i, 0x1a))
 			}
+			i = m.pbfastEntryMap(d.Part(p, i, depth))
+		case 0x22:
+			o := runtime.Member[Holder_Chosen](m.Choice)
+			o.Chosen, i = pbfastFile_test_messages_memory_proto_type0.Decode(d, p, i, depth, o.Chosen)
+			m.Choice = o
+		case 0x2a:
+			if m.Name == nil {
+				if m.Name = oldName; m.Name == nil {
+					m.Name = new(string)
+				}
+			}
+			*m.Name, i = d.RawText(p, i)
+		case 0x32:
+			if m.Second == nil {
+				if m.Second = oldSecond; m.Second == nil {
+					m.Second = new(string)
+				}
+			}
+			*m.Second, i = d.RawText(p, i)
+		case 0x3a:
+			if m.Third == nil {
+				if m.Third = oldThird; m.Third == nil {
+					m.Third = new(string)
+				}
+			}
+			*m.Third, i = d.RawText(p, i)
+		case 0x42:
+			if m.Fourth == nil {
+				if m.Fourth = oldFourth; m.Fourth == nil {
+					m.Fourth = new(string)
+				}
+			}
+			*m.Fourth, i = d.RawText(p, i)
+		case 0x4a:
+			if m.Fifth == nil {
+				if m.Fifth = oldFifth; m.Fifth == nil {
+					m.Fifth = new(string)
+				}
+			}
+			*m.Fifth, i = d.RawText(p, i)
 		default:
-			i = d.Unknown(p, i, tag, &m.unknownFields)
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 3)
 		}
 	}
 	return i
@@ -462,7 +438,9 @@ func (m *Whole) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *Whole) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+func (m *Whole) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+}
 
 func (m *Whole) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
@@ -883,7 +861,9 @@ func (m *Part) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *Part) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+func (m *Part) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+}
 
 func (m *Part) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
@@ -1133,7 +1113,9 @@ func (m *Inner) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *Inner) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+func (m *Inner) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+}
 
 func (m *Inner) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
@@ -1305,7 +1287,7 @@ func (m *Chooser) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 }
 
 func (m *Chooser) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *Chooser) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -1481,7 +1463,9 @@ func (m *Needs) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *Needs) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+func (m *Needs) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+}
 
 func (m *Needs) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
@@ -1649,7 +1633,9 @@ func (m *Tree) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *Tree) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+func (m *Tree) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+}
 
 func (m *Tree) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
@@ -1756,12 +1742,13 @@ func (m *Tree) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 
 func init() {
 	file_test_messages_memory_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*M).pbfastSize, (*M).pbfastEncode, (*M).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*M_Deep).pbfastSize, (*M_Deep).pbfastEncode, (*M_Deep).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Whole).pbfastSize, (*Whole).pbfastEncode, (*Whole).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Part).pbfastSize, (*Part).pbfastEncode, (*Part).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Inner).pbfastSize, (*Inner).pbfastEncode, (*Inner).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*Chooser).pbfastSize, (*Chooser).pbfastEncode, (*Chooser).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*Needs).pbfastSize, (*Needs).pbfastEncode, (*Needs).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Tree).pbfastSize, (*Tree).pbfastEncode, (*Tree).pbfastDecode)
+	runtime.Hook(true, true, nil, (*Holder).pbfastSize, (*Holder).pbfastEncode, (*Holder).pbfastDecode, pbfastFile_test_messages_memory_proto_type0, pbfastFile_test_messages_memory_proto_type0, pbfastFile_test_messages_memory_proto_type0, pbfastFile_test_messages_memory_proto_type0)
+	runtime.Hook(true, false, nil, (*Whole).pbfastSize, (*Whole).pbfastEncode, (*Whole).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Part).pbfastSize, (*Part).pbfastEncode, (*Part).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Inner).pbfastSize, (*Inner).pbfastEncode, (*Inner).pbfastDecode)
+	runtime.Hook(false, false, nil, (*Chooser).pbfastSize, (*Chooser).pbfastEncode, (*Chooser).pbfastDecode)
+	runtime.Hook(false, false, nil, (*Needs).pbfastSize, (*Needs).pbfastEncode, (*Needs).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Tree).pbfastSize, (*Tree).pbfastEncode, (*Tree).pbfastDecode)
 }
+
+var pbfastFile_test_messages_memory_proto_type0 = runtime.TypeOf[Extended]()

@@ -21,30 +21,28 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-type M struct {
+type Extended struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
-	A               *string                `protobuf:"bytes,1,opt,name=a" json:"a,omitempty"`
-	B               *string                `protobuf:"bytes,2,opt,name=b" json:"b,omitempty"`
-	C               []byte                 `protobuf:"bytes,3,opt,name=c" json:"c,omitempty"`
+	Name            *string                `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
 	extensionFields protoimpl.ExtensionFields
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
-func (x *M) Reset() {
-	*x = M{}
+func (x *Extended) Reset() {
+	*x = Extended{}
 	mi := &file_test_messages_memory_plain_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *M) String() string {
+func (x *Extended) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*M) ProtoMessage() {}
+func (*Extended) ProtoMessage() {}
 
-func (x *M) ProtoReflect() protoreflect.Message {
+func (x *Extended) ProtoReflect() protoreflect.Message {
 	mi := &file_test_messages_memory_plain_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -56,31 +54,147 @@ func (x *M) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use M.ProtoReflect.Descriptor instead.
-func (*M) Descriptor() ([]byte, []int) {
+// Deprecated: Use Extended.ProtoReflect.Descriptor instead.
+func (*Extended) Descriptor() ([]byte, []int) {
 	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *M) GetA() string {
-	if x != nil && x.A != nil {
-		return *x.A
+func (x *Extended) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
 	}
 	return ""
 }
 
-func (x *M) GetB() string {
-	if x != nil && x.B != nil {
-		return *x.B
-	}
-	return ""
+type Holder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	One   *Extended              `protobuf:"bytes,1,opt,name=one" json:"one,omitempty"`
+	List  []*Extended            `protobuf:"bytes,2,rep,name=list" json:"list,omitempty"`
+	Map   map[string]*Extended   `protobuf:"bytes,3,rep,name=map" json:"map,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Types that are valid to be assigned to Choice:
+	//
+	//	*Holder_Chosen
+	Choice        isHolder_Choice `protobuf_oneof:"choice"`
+	Name          *string         `protobuf:"bytes,5,opt,name=name" json:"name,omitempty"`
+	Second        *string         `protobuf:"bytes,6,opt,name=second" json:"second,omitempty"`
+	Third         *string         `protobuf:"bytes,7,opt,name=third" json:"third,omitempty"`
+	Fourth        *string         `protobuf:"bytes,8,opt,name=fourth" json:"fourth,omitempty"`
+	Fifth         *string         `protobuf:"bytes,9,opt,name=fifth" json:"fifth,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
-func (x *M) GetC() []byte {
+func (x *Holder) Reset() {
+	*x = Holder{}
+	mi := &file_test_messages_memory_plain_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Holder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Holder) ProtoMessage() {}
+
+func (x *Holder) ProtoReflect() protoreflect.Message {
+	mi := &file_test_messages_memory_plain_proto_msgTypes[1]
 	if x != nil {
-		return x.C
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Holder.ProtoReflect.Descriptor instead.
+func (*Holder) Descriptor() ([]byte, []int) {
+	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Holder) GetOne() *Extended {
+	if x != nil {
+		return x.One
 	}
 	return nil
 }
+
+func (x *Holder) GetList() []*Extended {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+func (x *Holder) GetMap() map[string]*Extended {
+	if x != nil {
+		return x.Map
+	}
+	return nil
+}
+
+func (x *Holder) GetChoice() isHolder_Choice {
+	if x != nil {
+		return x.Choice
+	}
+	return nil
+}
+
+func (x *Holder) GetChosen() *Extended {
+	if x != nil {
+		if x, ok := x.Choice.(*Holder_Chosen); ok {
+			return x.Chosen
+		}
+	}
+	return nil
+}
+
+func (x *Holder) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *Holder) GetSecond() string {
+	if x != nil && x.Second != nil {
+		return *x.Second
+	}
+	return ""
+}
+
+func (x *Holder) GetThird() string {
+	if x != nil && x.Third != nil {
+		return *x.Third
+	}
+	return ""
+}
+
+func (x *Holder) GetFourth() string {
+	if x != nil && x.Fourth != nil {
+		return *x.Fourth
+	}
+	return ""
+}
+
+func (x *Holder) GetFifth() string {
+	if x != nil && x.Fifth != nil {
+		return *x.Fifth
+	}
+	return ""
+}
+
+type isHolder_Choice interface {
+	isHolder_Choice()
+}
+
+type Holder_Chosen struct {
+	Chosen *Extended `protobuf:"bytes,4,opt,name=chosen,oneof"`
+}
+
+func (*Holder_Chosen) isHolder_Choice() {}
 
 type Whole struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -104,7 +218,7 @@ type Whole struct {
 
 func (x *Whole) Reset() {
 	*x = Whole{}
-	mi := &file_test_messages_memory_plain_proto_msgTypes[1]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -116,7 +230,7 @@ func (x *Whole) String() string {
 func (*Whole) ProtoMessage() {}
 
 func (x *Whole) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_plain_proto_msgTypes[1]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -129,7 +243,7 @@ func (x *Whole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Whole.ProtoReflect.Descriptor instead.
 func (*Whole) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{1}
+	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Whole) GetName() string {
@@ -248,7 +362,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_test_messages_memory_plain_proto_msgTypes[2]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -260,7 +374,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_plain_proto_msgTypes[2]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -273,7 +387,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{2}
+	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Part) GetName() string {
@@ -313,7 +427,7 @@ type Inner struct {
 
 func (x *Inner) Reset() {
 	*x = Inner{}
-	mi := &file_test_messages_memory_plain_proto_msgTypes[3]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -325,7 +439,7 @@ func (x *Inner) String() string {
 func (*Inner) ProtoMessage() {}
 
 func (x *Inner) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_plain_proto_msgTypes[3]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -338,7 +452,7 @@ func (x *Inner) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inner.ProtoReflect.Descriptor instead.
 func (*Inner) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{3}
+	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Inner) GetName() string {
@@ -361,7 +475,7 @@ type Chooser struct {
 
 func (x *Chooser) Reset() {
 	*x = Chooser{}
-	mi := &file_test_messages_memory_plain_proto_msgTypes[4]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -373,7 +487,7 @@ func (x *Chooser) String() string {
 func (*Chooser) ProtoMessage() {}
 
 func (x *Chooser) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_plain_proto_msgTypes[4]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -386,7 +500,7 @@ func (x *Chooser) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chooser.ProtoReflect.Descriptor instead.
 func (*Chooser) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{4}
+	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Chooser) GetChoice() isChooser_Choice {
@@ -439,7 +553,7 @@ type Needs struct {
 
 func (x *Needs) Reset() {
 	*x = Needs{}
-	mi := &file_test_messages_memory_plain_proto_msgTypes[5]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -451,7 +565,7 @@ func (x *Needs) String() string {
 func (*Needs) ProtoMessage() {}
 
 func (x *Needs) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_plain_proto_msgTypes[5]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -464,7 +578,7 @@ func (x *Needs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Needs.ProtoReflect.Descriptor instead.
 func (*Needs) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{5}
+	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Needs) GetName() string {
@@ -483,7 +597,7 @@ type Tree struct {
 
 func (x *Tree) Reset() {
 	*x = Tree{}
-	mi := &file_test_messages_memory_plain_proto_msgTypes[6]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -495,7 +609,7 @@ func (x *Tree) String() string {
 func (*Tree) ProtoMessage() {}
 
 func (x *Tree) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_plain_proto_msgTypes[6]
+	mi := &file_test_messages_memory_plain_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -508,7 +622,7 @@ func (x *Tree) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tree.ProtoReflect.Descriptor instead.
 func (*Tree) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{6}
+	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Tree) GetBranches() []*Tree {
@@ -518,102 +632,45 @@ func (x *Tree) GetBranches() []*Tree {
 	return nil
 }
 
-type M_Deep struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	M             *M                     `protobuf:"bytes,1,opt,name=m" json:"m,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *M_Deep) Reset() {
-	*x = M_Deep{}
-	mi := &file_test_messages_memory_plain_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *M_Deep) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*M_Deep) ProtoMessage() {}
-
-func (x *M_Deep) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_plain_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use M_Deep.ProtoReflect.Descriptor instead.
-func (*M_Deep) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_plain_proto_rawDescGZIP(), []int{0, 0}
-}
-
-func (x *M_Deep) GetM() *M {
-	if x != nil {
-		return x.M
-	}
-	return nil
-}
-
 var file_test_messages_memory_plain_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
-		ExtendedType:  (*M)(nil),
-		ExtensionType: (*M)(nil),
+		ExtendedType:  (*Extended)(nil),
+		ExtensionType: (*Needs)(nil),
 		Field:         100,
-		Name:          "postage.memory.plain.M.child",
-		Tag:           "bytes,100,opt,name=child",
-		Filename:      "test_messages_memory_plain.proto",
-	},
-	{
-		ExtendedType:  (*M)(nil),
-		ExtensionType: ([]*M)(nil),
-		Field:         101,
-		Name:          "postage.memory.plain.M.children",
-		Tag:           "bytes,101,rep,name=children",
-		Filename:      "test_messages_memory_plain.proto",
-	},
-	{
-		ExtendedType:  (*M)(nil),
-		ExtensionType: (*M_Deep)(nil),
-		Field:         102,
-		Name:          "postage.memory.plain.M.deep",
-		Tag:           "group,102,opt,name=Deep",
+		Name:          "postage.memory.plain.Extended.needs",
+		Tag:           "bytes,100,opt,name=needs",
 		Filename:      "test_messages_memory_plain.proto",
 	},
 }
 
-// Extension fields to M.
+// Extension fields to Extended.
 var (
-	// optional postage.memory.plain.M child = 100;
-	E_M_Child = &file_test_messages_memory_plain_proto_extTypes[0]
-	// repeated postage.memory.plain.M children = 101;
-	E_M_Children = &file_test_messages_memory_plain_proto_extTypes[1]
-	// optional postage.memory.plain.M.Deep deep = 102;
-	E_M_Deep = &file_test_messages_memory_plain_proto_extTypes[2]
+	// optional postage.memory.plain.Needs needs = 100;
+	E_Extended_Needs = &file_test_messages_memory_plain_proto_extTypes[0]
 )
 
 var File_test_messages_memory_plain_proto protoreflect.FileDescriptor
 
 const file_test_messages_memory_plain_proto_rawDesc = "" +
 	"\n" +
-	" test_messages_memory_plain.proto\x12\x14postage.memory.plain\"\xc7\x02\n" +
-	"\x01M\x12\f\n" +
-	"\x01a\x18\x01 \x01(\tR\x01a\x12\f\n" +
-	"\x01b\x18\x02 \x01(\tR\x01b\x12\f\n" +
-	"\x01c\x18\x03 \x01(\fR\x01c\x1a-\n" +
-	"\x04Deep\x12%\n" +
-	"\x01m\x18\x01 \x01(\v2\x17.postage.memory.plain.MR\x01m*\b\bd\x10\x80\x80\x80\x80\x022F\n" +
-	"\x05child\x12\x17.postage.memory.plain.M\x18d \x01(\v2\x17.postage.memory.plain.MR\x05child2L\n" +
-	"\bchildren\x12\x17.postage.memory.plain.M\x18e \x03(\v2\x17.postage.memory.plain.MR\bchildren2I\n" +
-	"\x04deep\x12\x17.postage.memory.plain.M\x18f \x01(\n" +
-	"2\x1c.postage.memory.plain.M.DeepR\x04deep\"\xf8\x03\n" +
+	" test_messages_memory_plain.proto\x12\x14postage.memory.plain\"{\n" +
+	"\bExtended\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name*\b\bd\x10\x80\x80\x80\x80\x022Q\n" +
+	"\x05needs\x12\x1e.postage.memory.plain.Extended\x18d \x01(\v2\x1b.postage.memory.plain.NeedsR\x05needs\"\xb3\x03\n" +
+	"\x06Holder\x120\n" +
+	"\x03one\x18\x01 \x01(\v2\x1e.postage.memory.plain.ExtendedR\x03one\x122\n" +
+	"\x04list\x18\x02 \x03(\v2\x1e.postage.memory.plain.ExtendedR\x04list\x127\n" +
+	"\x03map\x18\x03 \x03(\v2%.postage.memory.plain.Holder.MapEntryR\x03map\x128\n" +
+	"\x06chosen\x18\x04 \x01(\v2\x1e.postage.memory.plain.ExtendedH\x00R\x06chosen\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x12\x16\n" +
+	"\x06second\x18\x06 \x01(\tR\x06second\x12\x14\n" +
+	"\x05third\x18\a \x01(\tR\x05third\x12\x16\n" +
+	"\x06fourth\x18\b \x01(\tR\x06fourth\x12\x14\n" +
+	"\x05fifth\x18\t \x01(\tR\x05fifth\x1aV\n" +
+	"\bMapEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x124\n" +
+	"\x05value\x18\x02 \x01(\v2\x1e.postage.memory.plain.ExtendedR\x05value:\x028\x01B\b\n" +
+	"\x06choice\"\xf8\x03\n" +
 	"\x05Whole\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04blob\x18\x02 \x01(\fR\x04blob\x12.\n" +
@@ -659,40 +716,41 @@ func file_test_messages_memory_plain_proto_rawDescGZIP() []byte {
 	return file_test_messages_memory_plain_proto_rawDescData
 }
 
-var file_test_messages_memory_plain_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_test_messages_memory_plain_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_test_messages_memory_plain_proto_goTypes = []any{
-	(*M)(nil),       // 0: postage.memory.plain.M
-	(*Whole)(nil),   // 1: postage.memory.plain.Whole
-	(*Part)(nil),    // 2: postage.memory.plain.Part
-	(*Inner)(nil),   // 3: postage.memory.plain.Inner
-	(*Chooser)(nil), // 4: postage.memory.plain.Chooser
-	(*Needs)(nil),   // 5: postage.memory.plain.Needs
-	(*Tree)(nil),    // 6: postage.memory.plain.Tree
-	(*M_Deep)(nil),  // 7: postage.memory.plain.M.Deep
-	nil,             // 8: postage.memory.plain.Whole.ByNameEntry
+	(*Extended)(nil), // 0: postage.memory.plain.Extended
+	(*Holder)(nil),   // 1: postage.memory.plain.Holder
+	(*Whole)(nil),    // 2: postage.memory.plain.Whole
+	(*Part)(nil),     // 3: postage.memory.plain.Part
+	(*Inner)(nil),    // 4: postage.memory.plain.Inner
+	(*Chooser)(nil),  // 5: postage.memory.plain.Chooser
+	(*Needs)(nil),    // 6: postage.memory.plain.Needs
+	(*Tree)(nil),     // 7: postage.memory.plain.Tree
+	nil,              // 8: postage.memory.plain.Holder.MapEntry
+	nil,              // 9: postage.memory.plain.Whole.ByNameEntry
 }
 var file_test_messages_memory_plain_proto_depIdxs = []int32{
-	2,  // 0: postage.memory.plain.Whole.part:type_name -> postage.memory.plain.Part
-	2,  // 1: postage.memory.plain.Whole.parts:type_name -> postage.memory.plain.Part
-	8,  // 2: postage.memory.plain.Whole.by_name:type_name -> postage.memory.plain.Whole.ByNameEntry
-	2,  // 3: postage.memory.plain.Whole.chosen:type_name -> postage.memory.plain.Part
-	2,  // 4: postage.memory.plain.Whole.second:type_name -> postage.memory.plain.Part
-	3,  // 5: postage.memory.plain.Part.inner:type_name -> postage.memory.plain.Inner
-	5,  // 6: postage.memory.plain.Chooser.needs:type_name -> postage.memory.plain.Needs
-	6,  // 7: postage.memory.plain.Tree.branches:type_name -> postage.memory.plain.Tree
-	0,  // 8: postage.memory.plain.M.Deep.m:type_name -> postage.memory.plain.M
-	2,  // 9: postage.memory.plain.Whole.ByNameEntry.value:type_name -> postage.memory.plain.Part
-	0,  // 10: postage.memory.plain.M.child:extendee -> postage.memory.plain.M
-	0,  // 11: postage.memory.plain.M.children:extendee -> postage.memory.plain.M
-	0,  // 12: postage.memory.plain.M.deep:extendee -> postage.memory.plain.M
-	0,  // 13: postage.memory.plain.M.child:type_name -> postage.memory.plain.M
-	0,  // 14: postage.memory.plain.M.children:type_name -> postage.memory.plain.M
-	7,  // 15: postage.memory.plain.M.deep:type_name -> postage.memory.plain.M.Deep
+	0,  // 0: postage.memory.plain.Holder.one:type_name -> postage.memory.plain.Extended
+	0,  // 1: postage.memory.plain.Holder.list:type_name -> postage.memory.plain.Extended
+	8,  // 2: postage.memory.plain.Holder.map:type_name -> postage.memory.plain.Holder.MapEntry
+	0,  // 3: postage.memory.plain.Holder.chosen:type_name -> postage.memory.plain.Extended
+	3,  // 4: postage.memory.plain.Whole.part:type_name -> postage.memory.plain.Part
+	3,  // 5: postage.memory.plain.Whole.parts:type_name -> postage.memory.plain.Part
+	9,  // 6: postage.memory.plain.Whole.by_name:type_name -> postage.memory.plain.Whole.ByNameEntry
+	3,  // 7: postage.memory.plain.Whole.chosen:type_name -> postage.memory.plain.Part
+	3,  // 8: postage.memory.plain.Whole.second:type_name -> postage.memory.plain.Part
+	4,  // 9: postage.memory.plain.Part.inner:type_name -> postage.memory.plain.Inner
+	6,  // 10: postage.memory.plain.Chooser.needs:type_name -> postage.memory.plain.Needs
+	7,  // 11: postage.memory.plain.Tree.branches:type_name -> postage.memory.plain.Tree
+	0,  // 12: postage.memory.plain.Holder.MapEntry.value:type_name -> postage.memory.plain.Extended
+	3,  // 13: postage.memory.plain.Whole.ByNameEntry.value:type_name -> postage.memory.plain.Part
+	0,  // 14: postage.memory.plain.Extended.needs:extendee -> postage.memory.plain.Extended
+	6,  // 15: postage.memory.plain.Extended.needs:type_name -> postage.memory.plain.Needs
 	16, // [16:16] is the sub-list for method output_type
 	16, // [16:16] is the sub-list for method input_type
-	13, // [13:16] is the sub-list for extension type_name
-	10, // [10:13] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	15, // [15:16] is the sub-list for extension type_name
+	14, // [14:15] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_test_messages_memory_plain_proto_init() }
@@ -701,10 +759,13 @@ func file_test_messages_memory_plain_proto_init() {
 		return
 	}
 	file_test_messages_memory_plain_proto_msgTypes[1].OneofWrappers = []any{
+		(*Holder_Chosen)(nil),
+	}
+	file_test_messages_memory_plain_proto_msgTypes[2].OneofWrappers = []any{
 		(*Whole_Text)(nil),
 		(*Whole_Chosen)(nil),
 	}
-	file_test_messages_memory_plain_proto_msgTypes[4].OneofWrappers = []any{
+	file_test_messages_memory_plain_proto_msgTypes[5].OneofWrappers = []any{
 		(*Chooser_Text)(nil),
 		(*Chooser_Needs)(nil),
 	}
@@ -714,8 +775,8 @@ func file_test_messages_memory_plain_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_test_messages_memory_plain_proto_rawDesc), len(file_test_messages_memory_plain_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
-			NumExtensions: 3,
+			NumMessages:   10,
+			NumExtensions: 1,
 			NumServices:   0,
 		},
 		GoTypes:           file_test_messages_memory_plain_proto_goTypes,

@@ -14,9 +14,7 @@ func (m *Mixed) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Mixed).pbfastSize)))
 }
 
-func (m *Mixed) Unmarshal(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart|runtime.Alias)
-}
+func (m *Mixed) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
 func (m *Mixed) UnmarshalOwn(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
@@ -348,7 +346,7 @@ func (m *Part) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 
 func init() {
 	file_test_messages_options_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart|runtime.Alias, true, nil, (*Mixed).pbfastSize, (*Mixed).pbfastEncode, (*Mixed).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Kept).pbfastSize, (*Kept).pbfastEncode, (*Kept).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Part).pbfastSize, (*Part).pbfastEncode, (*Part).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Mixed).pbfastSize, (*Mixed).pbfastEncode, (*Mixed).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Kept).pbfastSize, (*Kept).pbfastEncode, (*Kept).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Part).pbfastSize, (*Part).pbfastEncode, (*Part).pbfastDecode)
 }

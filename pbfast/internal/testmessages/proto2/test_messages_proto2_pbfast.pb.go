@@ -62,7 +62,7 @@ func (m *TestAllTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (int, err
 }
 
 func (m *TestAllTypesProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -88,9 +88,6 @@ func (m *TestAllTypesProto2) EqualMessageVT(other proto.Message) bool {
 func (m *TestAllTypesProto2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
-	}
-	if len(m.extensionFields) > 0 {
-		return runtime.FallbackSize(m)
 	}
 	if m.OptionalInt32 != nil {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.OptionalInt32)))
@@ -464,7 +461,7 @@ func (m *TestAllTypesProto2) pbfastSize() (n int) {
 		n += 2 + runtime.SizeVarint(uint64(int64(*m.FieldName18__)))
 	}
 	if m.MessageSetCorrect != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.MessageSetCorrect))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto2_proto_type0.Size(m.MessageSetCorrect))
 	}
 	switch v := m.OneofField.(type) {
 	case *TestAllTypesProto2_OneofUint32:
@@ -510,10 +507,6 @@ func (m *TestAllTypesProto2) pbfastSize() (n int) {
 func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
 	end := len(w) - i
 	if m == nil {
-		return e.Length(w, i, end, tag)
-	}
-	if len(m.extensionFields) > 0 {
-		w, i = e.Fallback(w, i, m)
 		return e.Length(w, i, end, tag)
 	}
 	w, i = e.Unknown(w, i, m.unknownFields)
@@ -566,7 +559,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 		}
 	}
 	if m.MessageSetCorrect != nil {
-		w, i = e.Foreign(w, i, m.MessageSetCorrect, 0xfa2)
+		w, i = pbfastFile_test_messages_proto2_proto_type0.Encode(e, w, i, m.MessageSetCorrect, 0xfa2)
 	}
 	w, i = e.Room(w, i, 353+len(m.DefaultBytes))
 	if m.FieldName18__ != nil {
@@ -2275,13 +2268,9 @@ func (m *TestAllTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			}
 			*m.FieldName18__, i = runtime.Int[int32](p, i)
 		case 0xfa2:
-			m.MessageSetCorrect, i = runtime.DeepForeign(d, p, i, depth, m.MessageSetCorrect)
+			m.MessageSetCorrect, i = pbfastFile_test_messages_proto2_proto_type0.Decode(d, p, i, depth, m.MessageSetCorrect)
 		default:
-			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Rest(p, i, tag, m, depth)
-			} else {
-				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104)
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104)
 		}
 	}
 	return m, i
@@ -2780,7 +2769,6 @@ func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
 
 func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	m.extensionFields = nil
 	oldOptionalInt32 := m.OptionalInt32
 	m.OptionalInt32 = nil
 	oldOptionalInt64 := m.OptionalInt64
@@ -3755,13 +3743,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			}
 			*m.FieldName18__, i = runtime.Int[int32](p, i)
 		case 0xfa2:
-			m.MessageSetCorrect, i = runtime.DeepForeign(d, p, i, depth, m.MessageSetCorrect)
+			m.MessageSetCorrect, i = pbfastFile_test_messages_proto2_proto_type0.Decode(d, p, i, depth, m.MessageSetCorrect)
 		default:
-			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Rest(p, i, tag, m, depth)
-			} else {
-				i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104)
-			}
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104)
 		}
 	}
 	return i
@@ -3824,7 +3808,7 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(data []b
 }
 
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
@@ -4025,7 +4009,7 @@ func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVTStrict(data []byte) (int
 }
 
 func (m *TestAllTypesProto2_Data) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -4247,7 +4231,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVTStrict(da
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVTUnsafe(data []byte) error {
@@ -4474,7 +4458,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVTS
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
@@ -4658,7 +4642,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVTS
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
@@ -4851,7 +4835,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVTStrict(dat
 }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVTUnsafe(data []byte) error {
@@ -5018,7 +5002,7 @@ func (m *ForeignMessageProto2) MarshalToSizedBufferVTStrict(data []byte) (int, e
 }
 
 func (m *ForeignMessageProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *ForeignMessageProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -5152,208 +5136,6 @@ func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 	return i
 }
 
-func (m *GroupField) SizeOf() int { return m.pbfastSize() }
-
-func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
-	return m.pbfastAppend(b), nil
-}
-
-func (m *GroupField) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *GroupField) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
-func (m *GroupField) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *GroupField) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
-	m.Reset()
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *GroupField) SizeVT() int { return m.pbfastSize() }
-
-func (m *GroupField) MarshalVT() ([]byte, error) {
-	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
-}
-
-func (m *GroupField) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
-}
-
-func (m *GroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
-	var e runtime.Encoder
-	return e.Written(m.pbfastEncode(e.Into(data)))
-}
-
-func (m *GroupField) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
-
-func (m *GroupField) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
-
-func (m *GroupField) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data)
-}
-
-func (m *GroupField) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
-}
-
-func (m *GroupField) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
-
-func (m *GroupField) pbfastMerge(data []byte, mode runtime.Mode) error {
-	if m == nil && len(data) > 0 {
-		return runtime.ErrNil
-	}
-	var d runtime.Decoder
-	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
-}
-
-func (m *GroupField) CloneVT() *GroupField { return runtime.Clone(m) }
-
-func (m *GroupField) CloneMessageVT() proto.Message { return m.CloneVT() }
-
-func (m *GroupField) EqualVT(other *GroupField) bool { return proto.Equal(m, other) }
-
-func (m *GroupField) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
-
-func (m *GroupField) pbfastAppend(b []byte) []byte {
-	if m == nil {
-		return b
-	}
-	if m.GroupInt32 != nil {
-		b = runtime.AppendVarint(append(b, 0xd0, 0x7), uint64(int64(*m.GroupInt32)))
-	}
-	if m.GroupUint32 != nil {
-		b = runtime.AppendVarint(append(b, 0xd8, 0x7), uint64(*m.GroupUint32))
-	}
-	return append(b, m.unknownFields...)
-}
-
-func (m *GroupField) pbfastSize() (n int) {
-	if m == nil {
-		return 0
-	}
-	if m.GroupInt32 != nil {
-		n += 2 + runtime.SizeVarint(uint64(int64(*m.GroupInt32)))
-	}
-	if m.GroupUint32 != nil {
-		n += 2 + runtime.SizeVarint(uint64(*m.GroupUint32))
-	}
-	return n + len(m.unknownFields)
-}
-
-func (m *GroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
-	end := len(w) - i
-	if m == nil {
-		return e.Length(w, i, end, tag)
-	}
-	w, i = e.Unknown(w, i, m.unknownFields)
-	w, i = e.Room(w, i, 19)
-	if m.GroupUint32 != nil {
-		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(*m.GroupUint32)), 0x7d8)
-	}
-	if m.GroupInt32 != nil {
-		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32))), 0x7d0)
-	}
-	return e.Length(w, i, end, tag)
-}
-
-type pbfastGroupFieldParts struct {
-	GroupInt32  int32
-	GroupUint32 uint32
-}
-
-type pbfastGroupFieldNode struct {
-	m GroupField
-	s pbfastGroupFieldParts
-}
-
-func (m *GroupField) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupField, int) {
-	return m.pbfastDecodeInto(d, p, i, depth, nil)
-}
-
-func (n *pbfastGroupFieldNode) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*GroupField, int) {
-	return (*GroupField)(nil).pbfastDecodeInto(d, p, i, depth, n)
-}
-
-func (m *GroupField) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, n *pbfastGroupFieldNode) (*GroupField, int) {
-	var s *pbfastGroupFieldParts
-	if n != nil {
-		m, s = &n.m, &n.s
-	}
-	if m == nil {
-		m = new(GroupField)
-	}
-	for uint(i) < uint(len(p)) {
-		tag := uint64(p[i])
-		if i++; tag >= 0x80 {
-			tag, i = runtime.Varint(p, i-1)
-		}
-		switch tag {
-		case 0x3d0:
-			if m.GroupInt32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.GroupInt32 = &s.GroupInt32
-				} else {
-					m.GroupInt32 = new(int32)
-				}
-			}
-			*m.GroupInt32, i = runtime.Int[int32](p, i)
-		case 0x3d8:
-			if m.GroupUint32 == nil {
-				if s = runtime.Parts(d, s); s != nil {
-					m.GroupUint32 = &s.GroupUint32
-				} else {
-					m.GroupUint32 = new(uint32)
-				}
-			}
-			*m.GroupUint32, i = runtime.Int[uint32](p, i)
-		default:
-			i = d.Unknown(p, i, tag, &m.unknownFields)
-		}
-	}
-	return m, i
-}
-
-func (m *GroupField) UnmarshalReuse(data []byte) error {
-	var d runtime.Decoder
-	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
-}
-
-func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
-	m.unknownFields = m.unknownFields[:0]
-	oldGroupInt32 := m.GroupInt32
-	m.GroupInt32 = nil
-	oldGroupUint32 := m.GroupUint32
-	m.GroupUint32 = nil
-	for uint(i) < uint(len(p)) {
-		tag := uint64(p[i])
-		if i++; tag >= 0x80 {
-			tag, i = runtime.Varint(p, i-1)
-		}
-		switch tag {
-		case 0x3d0:
-			if m.GroupInt32 == nil {
-				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
-					m.GroupInt32 = new(int32)
-				}
-			}
-			*m.GroupInt32, i = runtime.Int[int32](p, i)
-		case 0x3d8:
-			if m.GroupUint32 == nil {
-				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
-					m.GroupUint32 = new(uint32)
-				}
-			}
-			*m.GroupUint32, i = runtime.Int[uint32](p, i)
-		default:
-			i = d.Unknown(p, i, tag, &m.unknownFields)
-		}
-	}
-	return i
-}
-
 func (m *UnknownToTestAllTypes) SizeOf() int { return m.pbfastSize() }
 
 func (m *UnknownToTestAllTypes) MarshalAppend(b []byte) ([]byte, error) {
@@ -5403,7 +5185,7 @@ func (m *UnknownToTestAllTypes) MarshalToSizedBufferVTStrict(data []byte) (int, 
 }
 
 func (m *UnknownToTestAllTypes) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *UnknownToTestAllTypes) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -5700,7 +5482,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVTStrict(data 
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVTUnsafe(data []byte) error {
@@ -5892,7 +5674,7 @@ func (m *NullHypothesisProto2) MarshalToSizedBufferVTStrict(data []byte) (int, e
 }
 
 func (m *NullHypothesisProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *NullHypothesisProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -6021,7 +5803,7 @@ func (m *EnumOnlyProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 }
 
 func (m *EnumOnlyProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *EnumOnlyProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -6149,7 +5931,7 @@ func (m *OneStringProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error)
 }
 
 func (m *OneStringProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *OneStringProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -6320,7 +6102,7 @@ func (m *ProtoWithKeywords) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *ProtoWithKeywords) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *ProtoWithKeywords) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -6541,7 +6323,7 @@ func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (
 }
 
 func (m *TestAllRequiredTypesProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllRequiredTypesProto2) UnmarshalVTUnsafe(data []byte) error {
@@ -6571,9 +6353,6 @@ func (m *TestAllRequiredTypesProto2) EqualMessageVT(other proto.Message) bool {
 func (m *TestAllRequiredTypesProto2) pbfastSize() (n int) {
 	if m == nil {
 		return 0
-	}
-	if len(m.extensionFields) > 0 {
-		return runtime.FallbackSize(m)
 	}
 	if m.RequiredInt32 != nil {
 		n += 1 + runtime.SizeVarint(uint64(int64(*m.RequiredInt32)))
@@ -6698,10 +6477,6 @@ func (m *TestAllRequiredTypesProto2) pbfastSize() (n int) {
 func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
 	end := len(w) - i
 	if m == nil {
-		return e.Length(w, i, end, tag)
-	}
-	if len(m.extensionFields) > 0 {
-		w, i = e.Fallback(w, i, m)
 		return e.Length(w, i, end, tag)
 	}
 	w, i = e.Unknown(w, i, m.unknownFields)
@@ -7147,11 +6922,7 @@ func (m *TestAllRequiredTypesProto2) pbfastDecodeInto(d *runtime.Decoder, p []by
 				m.DefaultBytes, i = d.PresentBytes(p, i)
 			}
 		default:
-			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Rest(p, i, tag, m, depth)
-			} else {
-				i = d.Unknown(p, i, tag, &m.unknownFields)
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return m, i
@@ -7167,7 +6938,6 @@ func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
 
 func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	m.unknownFields = m.unknownFields[:0]
-	m.extensionFields = nil
 	oldRequiredInt32 := m.RequiredInt32
 	m.RequiredInt32 = nil
 	oldRequiredInt64 := m.RequiredInt64
@@ -7525,11 +7295,7 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, i
 				m.DefaultBytes, i = d.PresentBytes(p, i)
 			}
 		default:
-			if tag>>3 >= 120 && tag>>3 < 201 {
-				i = d.Rest(p, i, tag, m, depth)
-			} else {
-				i = d.Unknown(p, i, tag, &m.unknownFields)
-			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
 	}
 	return i
@@ -7594,7 +7360,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
@@ -7819,7 +7585,7 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVTStrict(data []by
 }
 
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
@@ -8055,7 +7821,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedB
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
@@ -8248,7 +8014,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedB
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
@@ -8436,7 +8202,7 @@ func (m *TestLargeOneof) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 }
 
 func (m *TestLargeOneof) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestLargeOneof) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -8666,7 +8432,7 @@ func (m *TestLargeOneof_A1) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *TestLargeOneof_A1) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestLargeOneof_A1) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -8793,7 +8559,7 @@ func (m *TestLargeOneof_A2) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *TestLargeOneof_A2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestLargeOneof_A2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -8920,7 +8686,7 @@ func (m *TestLargeOneof_A3) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *TestLargeOneof_A3) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestLargeOneof_A3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -9047,7 +8813,7 @@ func (m *TestLargeOneof_A4) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *TestLargeOneof_A4) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestLargeOneof_A4) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -9174,7 +8940,7 @@ func (m *TestLargeOneof_A5) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *TestLargeOneof_A5) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestLargeOneof_A5) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -9259,30 +9025,31 @@ func (m *TestLargeOneof_A5) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 
 func init() {
 	file_test_messages_proto2_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*TestAllTypesProto2).pbfastSize, (*TestAllTypesProto2).pbfastEncode, (*TestAllTypesProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart|runtime.Extended, false, nil, (*TestAllTypesProto2_NestedMessage).pbfastSize, (*TestAllTypesProto2_NestedMessage).pbfastEncode, (*TestAllTypesProto2_NestedMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_Data).pbfastAppend, (*TestAllTypesProto2_Data).pbfastSize, (*TestAllTypesProto2_Data).pbfastEncode, (*TestAllTypesProto2_Data).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_MultiWordGroupField).pbfastAppend, (*TestAllTypesProto2_MultiWordGroupField).pbfastSize, (*TestAllTypesProto2_MultiWordGroupField).pbfastEncode, (*TestAllTypesProto2_MultiWordGroupField).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastSize, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastSize, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto2_ExtensionWithOneof).pbfastSize, (*TestAllTypesProto2_ExtensionWithOneof).pbfastEncode, (*TestAllTypesProto2_ExtensionWithOneof).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessageProto2).pbfastAppend, (*ForeignMessageProto2).pbfastSize, (*ForeignMessageProto2).pbfastEncode, (*ForeignMessageProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*GroupField).pbfastAppend, (*GroupField).pbfastSize, (*GroupField).pbfastEncode, (*GroupField).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*UnknownToTestAllTypes).pbfastSize, (*UnknownToTestAllTypes).pbfastEncode, (*UnknownToTestAllTypes).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*UnknownToTestAllTypes_OptionalGroup).pbfastAppend, (*UnknownToTestAllTypes_OptionalGroup).pbfastSize, (*UnknownToTestAllTypes_OptionalGroup).pbfastEncode, (*UnknownToTestAllTypes_OptionalGroup).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*NullHypothesisProto2).pbfastAppend, (*NullHypothesisProto2).pbfastSize, (*NullHypothesisProto2).pbfastEncode, (*NullHypothesisProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*EnumOnlyProto2).pbfastAppend, (*EnumOnlyProto2).pbfastSize, (*EnumOnlyProto2).pbfastEncode, (*EnumOnlyProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*OneStringProto2).pbfastSize, (*OneStringProto2).pbfastEncode, (*OneStringProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*ProtoWithKeywords).pbfastSize, (*ProtoWithKeywords).pbfastEncode, (*ProtoWithKeywords).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2).pbfastSize, (*TestAllRequiredTypesProto2).pbfastEncode, (*TestAllRequiredTypesProto2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2_NestedMessage).pbfastSize, (*TestAllRequiredTypesProto2_NestedMessage).pbfastEncode, (*TestAllRequiredTypesProto2_NestedMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, (*TestAllRequiredTypesProto2_Data).pbfastAppend, (*TestAllRequiredTypesProto2_Data).pbfastSize, (*TestAllRequiredTypesProto2_Data).pbfastEncode, (*TestAllRequiredTypesProto2_Data).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, nil, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastSize, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, false, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastSize, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestLargeOneof).pbfastSize, (*TestLargeOneof).pbfastEncode, (*TestLargeOneof).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A1).pbfastAppend, (*TestLargeOneof_A1).pbfastSize, (*TestLargeOneof_A1).pbfastEncode, (*TestLargeOneof_A1).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A2).pbfastAppend, (*TestLargeOneof_A2).pbfastSize, (*TestLargeOneof_A2).pbfastEncode, (*TestLargeOneof_A2).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A3).pbfastAppend, (*TestLargeOneof_A3).pbfastSize, (*TestLargeOneof_A3).pbfastEncode, (*TestLargeOneof_A3).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A4).pbfastAppend, (*TestLargeOneof_A4).pbfastSize, (*TestLargeOneof_A4).pbfastEncode, (*TestLargeOneof_A4).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*TestLargeOneof_A5).pbfastAppend, (*TestLargeOneof_A5).pbfastSize, (*TestLargeOneof_A5).pbfastEncode, (*TestLargeOneof_A5).pbfastDecode)
+	runtime.Hook(true, true, nil, (*TestAllTypesProto2).pbfastSize, (*TestAllTypesProto2).pbfastEncode, (*TestAllTypesProto2).pbfastDecode, pbfastFile_test_messages_proto2_proto_type0)
+	runtime.Hook(true, true, nil, (*TestAllTypesProto2_NestedMessage).pbfastSize, (*TestAllTypesProto2_NestedMessage).pbfastEncode, (*TestAllTypesProto2_NestedMessage).pbfastDecode)
+	runtime.Hook(true, false, (*TestAllTypesProto2_Data).pbfastAppend, (*TestAllTypesProto2_Data).pbfastSize, (*TestAllTypesProto2_Data).pbfastEncode, (*TestAllTypesProto2_Data).pbfastDecode)
+	runtime.Hook(true, false, (*TestAllTypesProto2_MultiWordGroupField).pbfastAppend, (*TestAllTypesProto2_MultiWordGroupField).pbfastSize, (*TestAllTypesProto2_MultiWordGroupField).pbfastEncode, (*TestAllTypesProto2_MultiWordGroupField).pbfastDecode)
+	runtime.Hook(true, false, nil, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastSize, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
+	runtime.Hook(true, false, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastSize, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
+	runtime.Hook(true, false, nil, (*TestAllTypesProto2_ExtensionWithOneof).pbfastSize, (*TestAllTypesProto2_ExtensionWithOneof).pbfastEncode, (*TestAllTypesProto2_ExtensionWithOneof).pbfastDecode)
+	runtime.Hook(true, false, (*ForeignMessageProto2).pbfastAppend, (*ForeignMessageProto2).pbfastSize, (*ForeignMessageProto2).pbfastEncode, (*ForeignMessageProto2).pbfastDecode)
+	runtime.Hook(true, false, nil, (*UnknownToTestAllTypes).pbfastSize, (*UnknownToTestAllTypes).pbfastEncode, (*UnknownToTestAllTypes).pbfastDecode)
+	runtime.Hook(true, false, (*UnknownToTestAllTypes_OptionalGroup).pbfastAppend, (*UnknownToTestAllTypes_OptionalGroup).pbfastSize, (*UnknownToTestAllTypes_OptionalGroup).pbfastEncode, (*UnknownToTestAllTypes_OptionalGroup).pbfastDecode)
+	runtime.Hook(true, false, (*NullHypothesisProto2).pbfastAppend, (*NullHypothesisProto2).pbfastSize, (*NullHypothesisProto2).pbfastEncode, (*NullHypothesisProto2).pbfastDecode)
+	runtime.Hook(true, false, (*EnumOnlyProto2).pbfastAppend, (*EnumOnlyProto2).pbfastSize, (*EnumOnlyProto2).pbfastEncode, (*EnumOnlyProto2).pbfastDecode)
+	runtime.Hook(true, false, nil, (*OneStringProto2).pbfastSize, (*OneStringProto2).pbfastEncode, (*OneStringProto2).pbfastDecode)
+	runtime.Hook(true, false, nil, (*ProtoWithKeywords).pbfastSize, (*ProtoWithKeywords).pbfastEncode, (*ProtoWithKeywords).pbfastDecode)
+	runtime.Hook(false, false, nil, (*TestAllRequiredTypesProto2).pbfastSize, (*TestAllRequiredTypesProto2).pbfastEncode, (*TestAllRequiredTypesProto2).pbfastDecode)
+	runtime.Hook(false, false, nil, (*TestAllRequiredTypesProto2_NestedMessage).pbfastSize, (*TestAllRequiredTypesProto2_NestedMessage).pbfastEncode, (*TestAllRequiredTypesProto2_NestedMessage).pbfastDecode)
+	runtime.Hook(false, false, (*TestAllRequiredTypesProto2_Data).pbfastAppend, (*TestAllRequiredTypesProto2_Data).pbfastSize, (*TestAllRequiredTypesProto2_Data).pbfastEncode, (*TestAllRequiredTypesProto2_Data).pbfastDecode)
+	runtime.Hook(false, false, nil, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastSize, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1).pbfastDecode)
+	runtime.Hook(false, false, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastAppend, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastSize, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastEncode, (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2).pbfastDecode)
+	runtime.Hook(true, false, nil, (*TestLargeOneof).pbfastSize, (*TestLargeOneof).pbfastEncode, (*TestLargeOneof).pbfastDecode)
+	runtime.Hook(true, false, (*TestLargeOneof_A1).pbfastAppend, (*TestLargeOneof_A1).pbfastSize, (*TestLargeOneof_A1).pbfastEncode, (*TestLargeOneof_A1).pbfastDecode)
+	runtime.Hook(true, false, (*TestLargeOneof_A2).pbfastAppend, (*TestLargeOneof_A2).pbfastSize, (*TestLargeOneof_A2).pbfastEncode, (*TestLargeOneof_A2).pbfastDecode)
+	runtime.Hook(true, false, (*TestLargeOneof_A3).pbfastAppend, (*TestLargeOneof_A3).pbfastSize, (*TestLargeOneof_A3).pbfastEncode, (*TestLargeOneof_A3).pbfastDecode)
+	runtime.Hook(true, false, (*TestLargeOneof_A4).pbfastAppend, (*TestLargeOneof_A4).pbfastSize, (*TestLargeOneof_A4).pbfastEncode, (*TestLargeOneof_A4).pbfastDecode)
+	runtime.Hook(true, false, (*TestLargeOneof_A5).pbfastAppend, (*TestLargeOneof_A5).pbfastSize, (*TestLargeOneof_A5).pbfastEncode, (*TestLargeOneof_A5).pbfastDecode)
 }
+
+var pbfastFile_test_messages_proto2_proto_type0 = runtime.TypeOf[TestAllTypesProto2_MessageSetCorrect]()

@@ -165,7 +165,7 @@ func (x EnumOnlyProto2_Bool) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EnumOnlyProto2_Bool.Descriptor instead.
 func (EnumOnlyProto2_Bool) EnumDescriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{5, 0}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{4, 0}
 }
 
 type TestAllRequiredTypesProto2_NestedEnum int32
@@ -217,7 +217,7 @@ func (x TestAllRequiredTypesProto2_NestedEnum) Number() protoreflect.EnumNumber 
 
 // Deprecated: Use TestAllRequiredTypesProto2_NestedEnum.Descriptor instead.
 func (TestAllRequiredTypesProto2_NestedEnum) EnumDescriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 0}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 0}
 }
 
 type TestAllTypesProto2 struct {
@@ -362,7 +362,6 @@ type TestAllTypesProto2 struct {
 	FieldName17__       *int32                                  `protobuf:"varint,417,opt,name=field_name17__,json=fieldName17" json:"field_name17__,omitempty"`
 	FieldName18__       *int32                                  `protobuf:"varint,418,opt,name=Field_name18__,json=FieldName18" json:"Field_name18__,omitempty"`
 	MessageSetCorrect   *TestAllTypesProto2_MessageSetCorrect   `protobuf:"bytes,500,opt,name=message_set_correct,json=messageSetCorrect" json:"message_set_correct,omitempty"`
-	extensionFields     protoimpl.ExtensionFields
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -1506,58 +1505,6 @@ func (x *ForeignMessageProto2) GetC() int32 {
 	return 0
 }
 
-type GroupField struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	GroupInt32    *int32                 `protobuf:"varint,122,opt,name=group_int32,json=groupInt32" json:"group_int32,omitempty"`
-	GroupUint32   *uint32                `protobuf:"varint,123,opt,name=group_uint32,json=groupUint32" json:"group_uint32,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GroupField) Reset() {
-	*x = GroupField{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GroupField) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GroupField) ProtoMessage() {}
-
-func (x *GroupField) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GroupField.ProtoReflect.Descriptor instead.
-func (*GroupField) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *GroupField) GetGroupInt32() int32 {
-	if x != nil && x.GroupInt32 != nil {
-		return *x.GroupInt32
-	}
-	return 0
-}
-
-func (x *GroupField) GetGroupUint32() uint32 {
-	if x != nil && x.GroupUint32 != nil {
-		return *x.GroupUint32
-	}
-	return 0
-}
-
 type UnknownToTestAllTypes struct {
 	state          protoimpl.MessageState               `protogen:"open.v1"`
 	OptionalInt32  *int32                               `protobuf:"varint,1001,opt,name=optional_int32,json=optionalInt32" json:"optional_int32,omitempty"`
@@ -1572,7 +1519,7 @@ type UnknownToTestAllTypes struct {
 
 func (x *UnknownToTestAllTypes) Reset() {
 	*x = UnknownToTestAllTypes{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[3]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1531,7 @@ func (x *UnknownToTestAllTypes) String() string {
 func (*UnknownToTestAllTypes) ProtoMessage() {}
 
 func (x *UnknownToTestAllTypes) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[3]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1544,7 @@ func (x *UnknownToTestAllTypes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnknownToTestAllTypes.ProtoReflect.Descriptor instead.
 func (*UnknownToTestAllTypes) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{3}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *UnknownToTestAllTypes) GetOptionalInt32() int32 {
@@ -1650,7 +1597,7 @@ type NullHypothesisProto2 struct {
 
 func (x *NullHypothesisProto2) Reset() {
 	*x = NullHypothesisProto2{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[4]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1609,7 @@ func (x *NullHypothesisProto2) String() string {
 func (*NullHypothesisProto2) ProtoMessage() {}
 
 func (x *NullHypothesisProto2) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[4]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1622,7 @@ func (x *NullHypothesisProto2) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NullHypothesisProto2.ProtoReflect.Descriptor instead.
 func (*NullHypothesisProto2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{4}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{3}
 }
 
 type EnumOnlyProto2 struct {
@@ -1686,7 +1633,7 @@ type EnumOnlyProto2 struct {
 
 func (x *EnumOnlyProto2) Reset() {
 	*x = EnumOnlyProto2{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[5]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1698,7 +1645,7 @@ func (x *EnumOnlyProto2) String() string {
 func (*EnumOnlyProto2) ProtoMessage() {}
 
 func (x *EnumOnlyProto2) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[5]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1711,7 +1658,7 @@ func (x *EnumOnlyProto2) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnumOnlyProto2.ProtoReflect.Descriptor instead.
 func (*EnumOnlyProto2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{5}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{4}
 }
 
 type OneStringProto2 struct {
@@ -1723,7 +1670,7 @@ type OneStringProto2 struct {
 
 func (x *OneStringProto2) Reset() {
 	*x = OneStringProto2{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[6]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +1682,7 @@ func (x *OneStringProto2) String() string {
 func (*OneStringProto2) ProtoMessage() {}
 
 func (x *OneStringProto2) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[6]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,7 +1695,7 @@ func (x *OneStringProto2) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OneStringProto2.ProtoReflect.Descriptor instead.
 func (*OneStringProto2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{6}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *OneStringProto2) GetData() string {
@@ -1769,7 +1716,7 @@ type ProtoWithKeywords struct {
 
 func (x *ProtoWithKeywords) Reset() {
 	*x = ProtoWithKeywords{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[7]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1781,7 +1728,7 @@ func (x *ProtoWithKeywords) String() string {
 func (*ProtoWithKeywords) ProtoMessage() {}
 
 func (x *ProtoWithKeywords) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[7]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1794,7 +1741,7 @@ func (x *ProtoWithKeywords) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProtoWithKeywords.ProtoReflect.Descriptor instead.
 func (*ProtoWithKeywords) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ProtoWithKeywords) GetInline() int32 {
@@ -1859,7 +1806,6 @@ type TestAllRequiredTypesProto2 struct {
 	DefaultBool              *bool                                     `protobuf:"varint,253,req,name=default_bool,json=defaultBool,def=1" json:"default_bool,omitempty"`
 	DefaultString            *string                                   `protobuf:"bytes,254,req,name=default_string,json=defaultString,def=Rosebud" json:"default_string,omitempty"`
 	DefaultBytes             []byte                                    `protobuf:"bytes,255,req,name=default_bytes,json=defaultBytes,def=joshua" json:"default_bytes,omitempty"`
-	extensionFields          protoimpl.ExtensionFields
 	unknownFields            protoimpl.UnknownFields
 	sizeCache                protoimpl.SizeCache
 }
@@ -1889,7 +1835,7 @@ var (
 
 func (x *TestAllRequiredTypesProto2) Reset() {
 	*x = TestAllRequiredTypesProto2{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[8]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +1847,7 @@ func (x *TestAllRequiredTypesProto2) String() string {
 func (*TestAllRequiredTypesProto2) ProtoMessage() {}
 
 func (x *TestAllRequiredTypesProto2) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[8]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +1860,7 @@ func (x *TestAllRequiredTypesProto2) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestAllRequiredTypesProto2.ProtoReflect.Descriptor instead.
 func (*TestAllRequiredTypesProto2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *TestAllRequiredTypesProto2) GetRequiredInt32() int32 {
@@ -2206,7 +2152,7 @@ type TestLargeOneof struct {
 
 func (x *TestLargeOneof) Reset() {
 	*x = TestLargeOneof{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[9]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +2164,7 @@ func (x *TestLargeOneof) String() string {
 func (*TestLargeOneof) ProtoMessage() {}
 
 func (x *TestLargeOneof) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[9]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +2177,7 @@ func (x *TestLargeOneof) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestLargeOneof.ProtoReflect.Descriptor instead.
 func (*TestLargeOneof) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{9}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TestLargeOneof) GetLargeOneof() isTestLargeOneof_LargeOneof {
@@ -2330,7 +2276,7 @@ type TestAllTypesProto2_NestedMessage struct {
 
 func (x *TestAllTypesProto2_NestedMessage) Reset() {
 	*x = TestAllTypesProto2_NestedMessage{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[10]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2342,7 +2288,7 @@ func (x *TestAllTypesProto2_NestedMessage) String() string {
 func (*TestAllTypesProto2_NestedMessage) ProtoMessage() {}
 
 func (x *TestAllTypesProto2_NestedMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[10]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2382,7 +2328,7 @@ type TestAllTypesProto2_Data struct {
 
 func (x *TestAllTypesProto2_Data) Reset() {
 	*x = TestAllTypesProto2_Data{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[32]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2394,7 +2340,7 @@ func (x *TestAllTypesProto2_Data) String() string {
 func (*TestAllTypesProto2_Data) ProtoMessage() {}
 
 func (x *TestAllTypesProto2_Data) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[32]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2434,7 +2380,7 @@ type TestAllTypesProto2_MultiWordGroupField struct {
 
 func (x *TestAllTypesProto2_MultiWordGroupField) Reset() {
 	*x = TestAllTypesProto2_MultiWordGroupField{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[33]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2446,7 +2392,7 @@ func (x *TestAllTypesProto2_MultiWordGroupField) String() string {
 func (*TestAllTypesProto2_MultiWordGroupField) ProtoMessage() {}
 
 func (x *TestAllTypesProto2_MultiWordGroupField) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[33]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2485,7 +2431,7 @@ type TestAllTypesProto2_MessageSetCorrect struct {
 
 func (x *TestAllTypesProto2_MessageSetCorrect) Reset() {
 	*x = TestAllTypesProto2_MessageSetCorrect{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[34]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2497,7 +2443,7 @@ func (x *TestAllTypesProto2_MessageSetCorrect) String() string {
 func (*TestAllTypesProto2_MessageSetCorrect) ProtoMessage() {}
 
 func (x *TestAllTypesProto2_MessageSetCorrect) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[34]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2522,7 +2468,7 @@ type TestAllTypesProto2_MessageSetCorrectExtension1 struct {
 
 func (x *TestAllTypesProto2_MessageSetCorrectExtension1) Reset() {
 	*x = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[35]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2534,7 +2480,7 @@ func (x *TestAllTypesProto2_MessageSetCorrectExtension1) String() string {
 func (*TestAllTypesProto2_MessageSetCorrectExtension1) ProtoMessage() {}
 
 func (x *TestAllTypesProto2_MessageSetCorrectExtension1) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[35]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2566,7 +2512,7 @@ type TestAllTypesProto2_MessageSetCorrectExtension2 struct {
 
 func (x *TestAllTypesProto2_MessageSetCorrectExtension2) Reset() {
 	*x = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[36]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2578,7 +2524,7 @@ func (x *TestAllTypesProto2_MessageSetCorrectExtension2) String() string {
 func (*TestAllTypesProto2_MessageSetCorrectExtension2) ProtoMessage() {}
 
 func (x *TestAllTypesProto2_MessageSetCorrectExtension2) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[36]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2614,7 +2560,7 @@ type TestAllTypesProto2_ExtensionWithOneof struct {
 
 func (x *TestAllTypesProto2_ExtensionWithOneof) Reset() {
 	*x = TestAllTypesProto2_ExtensionWithOneof{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[37]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2626,7 +2572,7 @@ func (x *TestAllTypesProto2_ExtensionWithOneof) String() string {
 func (*TestAllTypesProto2_ExtensionWithOneof) ProtoMessage() {}
 
 func (x *TestAllTypesProto2_ExtensionWithOneof) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[37]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2694,7 +2640,7 @@ type UnknownToTestAllTypes_OptionalGroup struct {
 
 func (x *UnknownToTestAllTypes_OptionalGroup) Reset() {
 	*x = UnknownToTestAllTypes_OptionalGroup{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[38]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2706,7 +2652,7 @@ func (x *UnknownToTestAllTypes_OptionalGroup) String() string {
 func (*UnknownToTestAllTypes_OptionalGroup) ProtoMessage() {}
 
 func (x *UnknownToTestAllTypes_OptionalGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[38]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2719,7 +2665,7 @@ func (x *UnknownToTestAllTypes_OptionalGroup) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use UnknownToTestAllTypes_OptionalGroup.ProtoReflect.Descriptor instead.
 func (*UnknownToTestAllTypes_OptionalGroup) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{3, 0}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{2, 0}
 }
 
 func (x *UnknownToTestAllTypes_OptionalGroup) GetA() int32 {
@@ -2740,7 +2686,7 @@ type TestAllRequiredTypesProto2_NestedMessage struct {
 
 func (x *TestAllRequiredTypesProto2_NestedMessage) Reset() {
 	*x = TestAllRequiredTypesProto2_NestedMessage{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[39]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2752,7 +2698,7 @@ func (x *TestAllRequiredTypesProto2_NestedMessage) String() string {
 func (*TestAllRequiredTypesProto2_NestedMessage) ProtoMessage() {}
 
 func (x *TestAllRequiredTypesProto2_NestedMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[39]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2765,7 +2711,7 @@ func (x *TestAllRequiredTypesProto2_NestedMessage) ProtoReflect() protoreflect.M
 
 // Deprecated: Use TestAllRequiredTypesProto2_NestedMessage.ProtoReflect.Descriptor instead.
 func (*TestAllRequiredTypesProto2_NestedMessage) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 0}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 0}
 }
 
 func (x *TestAllRequiredTypesProto2_NestedMessage) GetA() int32 {
@@ -2799,7 +2745,7 @@ type TestAllRequiredTypesProto2_Data struct {
 
 func (x *TestAllRequiredTypesProto2_Data) Reset() {
 	*x = TestAllRequiredTypesProto2_Data{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[40]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2811,7 +2757,7 @@ func (x *TestAllRequiredTypesProto2_Data) String() string {
 func (*TestAllRequiredTypesProto2_Data) ProtoMessage() {}
 
 func (x *TestAllRequiredTypesProto2_Data) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[40]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2824,7 +2770,7 @@ func (x *TestAllRequiredTypesProto2_Data) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestAllRequiredTypesProto2_Data.ProtoReflect.Descriptor instead.
 func (*TestAllRequiredTypesProto2_Data) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 1}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 1}
 }
 
 func (x *TestAllRequiredTypesProto2_Data) GetGroupInt32() int32 {
@@ -2850,7 +2796,7 @@ type TestAllRequiredTypesProto2_MessageSetCorrect struct {
 
 func (x *TestAllRequiredTypesProto2_MessageSetCorrect) Reset() {
 	*x = TestAllRequiredTypesProto2_MessageSetCorrect{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[41]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2862,7 +2808,7 @@ func (x *TestAllRequiredTypesProto2_MessageSetCorrect) String() string {
 func (*TestAllRequiredTypesProto2_MessageSetCorrect) ProtoMessage() {}
 
 func (x *TestAllRequiredTypesProto2_MessageSetCorrect) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[41]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2875,7 +2821,7 @@ func (x *TestAllRequiredTypesProto2_MessageSetCorrect) ProtoReflect() protorefle
 
 // Deprecated: Use TestAllRequiredTypesProto2_MessageSetCorrect.ProtoReflect.Descriptor instead.
 func (*TestAllRequiredTypesProto2_MessageSetCorrect) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 2}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 2}
 }
 
 type TestAllRequiredTypesProto2_MessageSetCorrectExtension1 struct {
@@ -2887,7 +2833,7 @@ type TestAllRequiredTypesProto2_MessageSetCorrectExtension1 struct {
 
 func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Reset() {
 	*x = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[42]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2899,7 +2845,7 @@ func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) String() string
 func (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1) ProtoMessage() {}
 
 func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[42]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2912,7 +2858,7 @@ func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) ProtoReflect() 
 
 // Deprecated: Use TestAllRequiredTypesProto2_MessageSetCorrectExtension1.ProtoReflect.Descriptor instead.
 func (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 3}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 3}
 }
 
 func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) GetStr() string {
@@ -2931,7 +2877,7 @@ type TestAllRequiredTypesProto2_MessageSetCorrectExtension2 struct {
 
 func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Reset() {
 	*x = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[43]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2943,7 +2889,7 @@ func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) String() string
 func (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2) ProtoMessage() {}
 
 func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[43]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2956,7 +2902,7 @@ func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) ProtoReflect() 
 
 // Deprecated: Use TestAllRequiredTypesProto2_MessageSetCorrectExtension2.ProtoReflect.Descriptor instead.
 func (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 4}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 4}
 }
 
 func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) GetI() int32 {
@@ -2974,7 +2920,7 @@ type TestLargeOneof_A1 struct {
 
 func (x *TestLargeOneof_A1) Reset() {
 	*x = TestLargeOneof_A1{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[44]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2986,7 +2932,7 @@ func (x *TestLargeOneof_A1) String() string {
 func (*TestLargeOneof_A1) ProtoMessage() {}
 
 func (x *TestLargeOneof_A1) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[44]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2999,7 +2945,7 @@ func (x *TestLargeOneof_A1) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestLargeOneof_A1.ProtoReflect.Descriptor instead.
 func (*TestLargeOneof_A1) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{9, 0}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 0}
 }
 
 type TestLargeOneof_A2 struct {
@@ -3010,7 +2956,7 @@ type TestLargeOneof_A2 struct {
 
 func (x *TestLargeOneof_A2) Reset() {
 	*x = TestLargeOneof_A2{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[45]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3022,7 +2968,7 @@ func (x *TestLargeOneof_A2) String() string {
 func (*TestLargeOneof_A2) ProtoMessage() {}
 
 func (x *TestLargeOneof_A2) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[45]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3035,7 +2981,7 @@ func (x *TestLargeOneof_A2) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestLargeOneof_A2.ProtoReflect.Descriptor instead.
 func (*TestLargeOneof_A2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{9, 1}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 1}
 }
 
 type TestLargeOneof_A3 struct {
@@ -3046,7 +2992,7 @@ type TestLargeOneof_A3 struct {
 
 func (x *TestLargeOneof_A3) Reset() {
 	*x = TestLargeOneof_A3{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[46]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3058,7 +3004,7 @@ func (x *TestLargeOneof_A3) String() string {
 func (*TestLargeOneof_A3) ProtoMessage() {}
 
 func (x *TestLargeOneof_A3) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[46]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3071,7 +3017,7 @@ func (x *TestLargeOneof_A3) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestLargeOneof_A3.ProtoReflect.Descriptor instead.
 func (*TestLargeOneof_A3) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{9, 2}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 2}
 }
 
 type TestLargeOneof_A4 struct {
@@ -3082,7 +3028,7 @@ type TestLargeOneof_A4 struct {
 
 func (x *TestLargeOneof_A4) Reset() {
 	*x = TestLargeOneof_A4{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[47]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3094,7 +3040,7 @@ func (x *TestLargeOneof_A4) String() string {
 func (*TestLargeOneof_A4) ProtoMessage() {}
 
 func (x *TestLargeOneof_A4) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[47]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3107,7 +3053,7 @@ func (x *TestLargeOneof_A4) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestLargeOneof_A4.ProtoReflect.Descriptor instead.
 func (*TestLargeOneof_A4) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{9, 3}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 3}
 }
 
 type TestLargeOneof_A5 struct {
@@ -3118,7 +3064,7 @@ type TestLargeOneof_A5 struct {
 
 func (x *TestLargeOneof_A5) Reset() {
 	*x = TestLargeOneof_A5{}
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[48]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3130,7 +3076,7 @@ func (x *TestLargeOneof_A5) String() string {
 func (*TestLargeOneof_A5) ProtoMessage() {}
 
 func (x *TestLargeOneof_A5) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_proto2_editions_proto_msgTypes[48]
+	mi := &file_test_messages_proto2_editions_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3143,26 +3089,10 @@ func (x *TestLargeOneof_A5) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestLargeOneof_A5.ProtoReflect.Descriptor instead.
 func (*TestLargeOneof_A5) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{9, 4}
+	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 4}
 }
 
 var file_test_messages_proto2_editions_proto_extTypes = []protoimpl.ExtensionInfo{
-	{
-		ExtendedType:  (*TestAllTypesProto2)(nil),
-		ExtensionType: (*int32)(nil),
-		Field:         120,
-		Name:          "protobuf_test_messages.editions.proto2.extension_int32",
-		Tag:           "varint,120,opt,name=extension_int32",
-		Filename:      "test_messages_proto2_editions.proto",
-	},
-	{
-		ExtendedType:  (*TestAllTypesProto2)(nil),
-		ExtensionType: (*GroupField)(nil),
-		Field:         121,
-		Name:          "protobuf_test_messages.editions.proto2.groupfield",
-		Tag:           "group,121,opt,name=GroupField",
-		Filename:      "test_messages_proto2_editions.proto",
-	},
 	{
 		ExtendedType:  (*TestAllTypesProto2_MessageSetCorrect)(nil),
 		ExtensionType: (*TestAllTypesProto2_MessageSetCorrectExtension1)(nil),
@@ -3205,37 +3135,29 @@ var file_test_messages_proto2_editions_proto_extTypes = []protoimpl.ExtensionInf
 	},
 }
 
-// Extension fields to TestAllTypesProto2.
-var (
-	// optional int32 extension_int32 = 120;
-	E_ExtensionInt32 = &file_test_messages_proto2_editions_proto_extTypes[0]
-	// optional protobuf_test_messages.editions.proto2.GroupField groupfield = 121;
-	E_Groupfield = &file_test_messages_proto2_editions_proto_extTypes[1]
-)
-
 // Extension fields to TestAllTypesProto2_MessageSetCorrect.
 var (
 	// optional protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension1 message_set_extension = 1547769;
-	E_TestAllTypesProto2_MessageSetCorrectExtension1_MessageSetExtension = &file_test_messages_proto2_editions_proto_extTypes[2]
+	E_TestAllTypesProto2_MessageSetCorrectExtension1_MessageSetExtension = &file_test_messages_proto2_editions_proto_extTypes[0]
 	// optional protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension2 message_set_extension = 4135312;
-	E_TestAllTypesProto2_MessageSetCorrectExtension2_MessageSetExtension = &file_test_messages_proto2_editions_proto_extTypes[3]
+	E_TestAllTypesProto2_MessageSetCorrectExtension2_MessageSetExtension = &file_test_messages_proto2_editions_proto_extTypes[1]
 	// optional protobuf_test_messages.editions.proto2.TestAllTypesProto2.ExtensionWithOneof extension_with_oneof = 123456789;
-	E_TestAllTypesProto2_ExtensionWithOneof_ExtensionWithOneof = &file_test_messages_proto2_editions_proto_extTypes[4]
+	E_TestAllTypesProto2_ExtensionWithOneof_ExtensionWithOneof = &file_test_messages_proto2_editions_proto_extTypes[2]
 )
 
 // Extension fields to TestAllRequiredTypesProto2_MessageSetCorrect.
 var (
 	// optional protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension1 message_set_extension = 1547769;
-	E_TestAllRequiredTypesProto2_MessageSetCorrectExtension1_MessageSetExtension = &file_test_messages_proto2_editions_proto_extTypes[5]
+	E_TestAllRequiredTypesProto2_MessageSetCorrectExtension1_MessageSetExtension = &file_test_messages_proto2_editions_proto_extTypes[3]
 	// optional protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension2 message_set_extension = 4135312;
-	E_TestAllRequiredTypesProto2_MessageSetCorrectExtension2_MessageSetExtension = &file_test_messages_proto2_editions_proto_extTypes[6]
+	E_TestAllRequiredTypesProto2_MessageSetCorrectExtension2_MessageSetExtension = &file_test_messages_proto2_editions_proto_extTypes[4]
 )
 
 var File_test_messages_proto2_editions_proto protoreflect.FileDescriptor
 
 const file_test_messages_proto2_editions_proto_rawDesc = "" +
 	"\n" +
-	"#test_messages_proto2_editions.proto\x12&protobuf_test_messages.editions.proto2\"\xaa]\n" +
+	"#test_messages_proto2_editions.proto\x12&protobuf_test_messages.editions.proto2\"\xa3]\n" +
 	"\x12TestAllTypesProto2\x12%\n" +
 	"\x0eoptional_int32\x18\x01 \x01(\x05R\roptionalInt32\x12%\n" +
 	"\x0eoptional_int64\x18\x02 \x01(\x03R\roptionalInt64\x12'\n" +
@@ -3486,15 +3408,10 @@ const file_test_messages_proto2_editions_proto_rawDesc = "" +
 	"\x03FOO\x10\x00\x12\a\n" +
 	"\x03BAR\x10\x01\x12\a\n" +
 	"\x03BAZ\x10\x02\x12\x10\n" +
-	"\x03NEG\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01*\x05\bx\x10\xc9\x01B\r\n" +
+	"\x03NEG\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01B\r\n" +
 	"\voneof_fieldJ\x06\b\xe8\a\x10\x90NJ\b\b\xbf\x84=\x10\xc0\x84=R\x0ereserved_field\"$\n" +
 	"\x14ForeignMessageProto2\x12\f\n" +
-	"\x01c\x18\x01 \x01(\x05R\x01c\"P\n" +
-	"\n" +
-	"GroupField\x12\x1f\n" +
-	"\vgroup_int32\x18z \x01(\x05R\n" +
-	"groupInt32\x12!\n" +
-	"\fgroup_uint32\x18{ \x01(\rR\vgroupUint32\"\xb7\x03\n" +
+	"\x01c\x18\x01 \x01(\x05R\x01c\"\xb7\x03\n" +
 	"\x15UnknownToTestAllTypes\x12&\n" +
 	"\x0eoptional_int32\x18\xe9\a \x01(\x05R\roptionalInt32\x12(\n" +
 	"\x0foptional_string\x18\xea\a \x01(\tR\x0eoptionalString\x12d\n" +
@@ -3515,7 +3432,7 @@ const file_test_messages_proto2_editions_proto_rawDesc = "" +
 	"\x11ProtoWithKeywords\x12\x16\n" +
 	"\x06inline\x18\x01 \x01(\x05R\x06inline\x12\x18\n" +
 	"\aconcept\x18\x02 \x01(\tR\aconcept\x12\x1a\n" +
-	"\brequires\x18\x03 \x03(\tR\brequires\"\xf6\x1c\n" +
+	"\brequires\x18\x03 \x03(\tR\brequires\"\xef\x1c\n" +
 	"\x1aTestAllRequiredTypesProto2\x12,\n" +
 	"\x0erequired_int32\x18\x01 \x01(\x05B\x05\xaa\x01\x02\b\x03R\rrequiredInt32\x12,\n" +
 	"\x0erequired_int64\x18\x02 \x01(\x03B\x05\xaa\x01\x02\b\x03R\rrequiredInt64\x12.\n" +
@@ -3582,7 +3499,7 @@ const file_test_messages_proto2_editions_proto_rawDesc = "" +
 	"\x03FOO\x10\x00\x12\a\n" +
 	"\x03BAR\x10\x01\x12\a\n" +
 	"\x03BAZ\x10\x02\x12\x10\n" +
-	"\x03NEG\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01*\x05\bx\x10\xc9\x01J\x06\b\xe8\a\x10\x90N\"\xbe\x03\n" +
+	"\x03NEG\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01J\x06\b\xe8\a\x10\x90N\"\xbe\x03\n" +
 	"\x0eTestLargeOneof\x12K\n" +
 	"\x02a1\x18\x01 \x01(\v29.protobuf_test_messages.editions.proto2.TestLargeOneof.A1H\x00R\x02a1\x12K\n" +
 	"\x02a2\x18\x02 \x01(\v29.protobuf_test_messages.editions.proto2.TestLargeOneof.A2H\x00R\x02a2\x12K\n" +
@@ -3598,11 +3515,7 @@ const file_test_messages_proto2_editions_proto_rawDesc = "" +
 	"\x11ForeignEnumProto2\x12\x0f\n" +
 	"\vFOREIGN_FOO\x10\x00\x12\x0f\n" +
 	"\vFOREIGN_BAR\x10\x01\x12\x0f\n" +
-	"\vFOREIGN_BAZ\x10\x02:c\n" +
-	"\x0fextension_int32\x12:.protobuf_test_messages.editions.proto2.TestAllTypesProto2\x18x \x01(\x05R\x0eextensionInt32:\x95\x01\n" +
-	"\n" +
-	"groupfield\x12:.protobuf_test_messages.editions.proto2.TestAllTypesProto2\x18y \x01(\v22.protobuf_test_messages.editions.proto2.GroupFieldB\x05\xaa\x01\x02(\x02R\n" +
-	"groupfieldB\x87\x01\n" +
+	"\vFOREIGN_BAZ\x10\x02B\x87\x01\n" +
 	"1com.google.protobuf_test_messages.editions.proto2H\x01Z3postage/pbfast/internal/testmessages/proto2editions\xf8\x01\x01\xa2\x02\x0eEditionsProto2\x92\x03\x06\x10\x02\x18\x02 \x03b\beditionsp\xe8\a"
 
 var (
@@ -3618,7 +3531,7 @@ func file_test_messages_proto2_editions_proto_rawDescGZIP() []byte {
 }
 
 var file_test_messages_proto2_editions_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_test_messages_proto2_editions_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_test_messages_proto2_editions_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_test_messages_proto2_editions_proto_goTypes = []any{
 	(ForeignEnumProto2)(0),                     // 0: protobuf_test_messages.editions.proto2.ForeignEnumProto2
 	(TestAllTypesProto2_NestedEnum)(0),         // 1: protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedEnum
@@ -3626,131 +3539,127 @@ var file_test_messages_proto2_editions_proto_goTypes = []any{
 	(TestAllRequiredTypesProto2_NestedEnum)(0), // 3: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.NestedEnum
 	(*TestAllTypesProto2)(nil),                 // 4: protobuf_test_messages.editions.proto2.TestAllTypesProto2
 	(*ForeignMessageProto2)(nil),               // 5: protobuf_test_messages.editions.proto2.ForeignMessageProto2
-	(*GroupField)(nil),                         // 6: protobuf_test_messages.editions.proto2.GroupField
-	(*UnknownToTestAllTypes)(nil),              // 7: protobuf_test_messages.editions.proto2.UnknownToTestAllTypes
-	(*NullHypothesisProto2)(nil),               // 8: protobuf_test_messages.editions.proto2.NullHypothesisProto2
-	(*EnumOnlyProto2)(nil),                     // 9: protobuf_test_messages.editions.proto2.EnumOnlyProto2
-	(*OneStringProto2)(nil),                    // 10: protobuf_test_messages.editions.proto2.OneStringProto2
-	(*ProtoWithKeywords)(nil),                  // 11: protobuf_test_messages.editions.proto2.ProtoWithKeywords
-	(*TestAllRequiredTypesProto2)(nil),         // 12: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2
-	(*TestLargeOneof)(nil),                     // 13: protobuf_test_messages.editions.proto2.TestLargeOneof
-	(*TestAllTypesProto2_NestedMessage)(nil),   // 14: protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
-	nil,                                        // 15: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32Int32Entry
-	nil,                                        // 16: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt64Int64Entry
-	nil,                                        // 17: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapUint32Uint32Entry
-	nil,                                        // 18: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapUint64Uint64Entry
-	nil,                                        // 19: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSint32Sint32Entry
-	nil,                                        // 20: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSint64Sint64Entry
-	nil,                                        // 21: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapFixed32Fixed32Entry
-	nil,                                        // 22: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapFixed64Fixed64Entry
-	nil,                                        // 23: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSfixed32Sfixed32Entry
-	nil,                                        // 24: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSfixed64Sfixed64Entry
-	nil,                                        // 25: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32BoolEntry
-	nil,                                        // 26: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32FloatEntry
-	nil,                                        // 27: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32DoubleEntry
-	nil,                                        // 28: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32NestedMessageEntry
-	nil,                                        // 29: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapBoolBoolEntry
-	nil,                                        // 30: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringStringEntry
-	nil,                                        // 31: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringBytesEntry
-	nil,                                        // 32: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedMessageEntry
-	nil,                                        // 33: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringForeignMessageEntry
-	nil,                                        // 34: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedEnumEntry
-	nil,                                        // 35: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringForeignEnumEntry
-	(*TestAllTypesProto2_Data)(nil),            // 36: protobuf_test_messages.editions.proto2.TestAllTypesProto2.Data
-	(*TestAllTypesProto2_MultiWordGroupField)(nil),                 // 37: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MultiWordGroupField
-	(*TestAllTypesProto2_MessageSetCorrect)(nil),                   // 38: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrect
-	(*TestAllTypesProto2_MessageSetCorrectExtension1)(nil),         // 39: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension1
-	(*TestAllTypesProto2_MessageSetCorrectExtension2)(nil),         // 40: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension2
-	(*TestAllTypesProto2_ExtensionWithOneof)(nil),                  // 41: protobuf_test_messages.editions.proto2.TestAllTypesProto2.ExtensionWithOneof
-	(*UnknownToTestAllTypes_OptionalGroup)(nil),                    // 42: protobuf_test_messages.editions.proto2.UnknownToTestAllTypes.OptionalGroup
-	(*TestAllRequiredTypesProto2_NestedMessage)(nil),               // 43: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.NestedMessage
-	(*TestAllRequiredTypesProto2_Data)(nil),                        // 44: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.Data
-	(*TestAllRequiredTypesProto2_MessageSetCorrect)(nil),           // 45: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrect
-	(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil), // 46: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension1
-	(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil), // 47: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension2
-	(*TestLargeOneof_A1)(nil),                                      // 48: protobuf_test_messages.editions.proto2.TestLargeOneof.A1
-	(*TestLargeOneof_A2)(nil),                                      // 49: protobuf_test_messages.editions.proto2.TestLargeOneof.A2
-	(*TestLargeOneof_A3)(nil),                                      // 50: protobuf_test_messages.editions.proto2.TestLargeOneof.A3
-	(*TestLargeOneof_A4)(nil),                                      // 51: protobuf_test_messages.editions.proto2.TestLargeOneof.A4
-	(*TestLargeOneof_A5)(nil),                                      // 52: protobuf_test_messages.editions.proto2.TestLargeOneof.A5
+	(*UnknownToTestAllTypes)(nil),              // 6: protobuf_test_messages.editions.proto2.UnknownToTestAllTypes
+	(*NullHypothesisProto2)(nil),               // 7: protobuf_test_messages.editions.proto2.NullHypothesisProto2
+	(*EnumOnlyProto2)(nil),                     // 8: protobuf_test_messages.editions.proto2.EnumOnlyProto2
+	(*OneStringProto2)(nil),                    // 9: protobuf_test_messages.editions.proto2.OneStringProto2
+	(*ProtoWithKeywords)(nil),                  // 10: protobuf_test_messages.editions.proto2.ProtoWithKeywords
+	(*TestAllRequiredTypesProto2)(nil),         // 11: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2
+	(*TestLargeOneof)(nil),                     // 12: protobuf_test_messages.editions.proto2.TestLargeOneof
+	(*TestAllTypesProto2_NestedMessage)(nil),   // 13: protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
+	nil,                                        // 14: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32Int32Entry
+	nil,                                        // 15: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt64Int64Entry
+	nil,                                        // 16: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapUint32Uint32Entry
+	nil,                                        // 17: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapUint64Uint64Entry
+	nil,                                        // 18: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSint32Sint32Entry
+	nil,                                        // 19: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSint64Sint64Entry
+	nil,                                        // 20: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapFixed32Fixed32Entry
+	nil,                                        // 21: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapFixed64Fixed64Entry
+	nil,                                        // 22: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSfixed32Sfixed32Entry
+	nil,                                        // 23: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSfixed64Sfixed64Entry
+	nil,                                        // 24: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32BoolEntry
+	nil,                                        // 25: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32FloatEntry
+	nil,                                        // 26: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32DoubleEntry
+	nil,                                        // 27: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32NestedMessageEntry
+	nil,                                        // 28: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapBoolBoolEntry
+	nil,                                        // 29: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringStringEntry
+	nil,                                        // 30: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringBytesEntry
+	nil,                                        // 31: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedMessageEntry
+	nil,                                        // 32: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringForeignMessageEntry
+	nil,                                        // 33: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedEnumEntry
+	nil,                                        // 34: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringForeignEnumEntry
+	(*TestAllTypesProto2_Data)(nil),            // 35: protobuf_test_messages.editions.proto2.TestAllTypesProto2.Data
+	(*TestAllTypesProto2_MultiWordGroupField)(nil),                 // 36: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MultiWordGroupField
+	(*TestAllTypesProto2_MessageSetCorrect)(nil),                   // 37: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrect
+	(*TestAllTypesProto2_MessageSetCorrectExtension1)(nil),         // 38: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension1
+	(*TestAllTypesProto2_MessageSetCorrectExtension2)(nil),         // 39: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension2
+	(*TestAllTypesProto2_ExtensionWithOneof)(nil),                  // 40: protobuf_test_messages.editions.proto2.TestAllTypesProto2.ExtensionWithOneof
+	(*UnknownToTestAllTypes_OptionalGroup)(nil),                    // 41: protobuf_test_messages.editions.proto2.UnknownToTestAllTypes.OptionalGroup
+	(*TestAllRequiredTypesProto2_NestedMessage)(nil),               // 42: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.NestedMessage
+	(*TestAllRequiredTypesProto2_Data)(nil),                        // 43: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.Data
+	(*TestAllRequiredTypesProto2_MessageSetCorrect)(nil),           // 44: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrect
+	(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil), // 45: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension1
+	(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil), // 46: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension2
+	(*TestLargeOneof_A1)(nil),                                      // 47: protobuf_test_messages.editions.proto2.TestLargeOneof.A1
+	(*TestLargeOneof_A2)(nil),                                      // 48: protobuf_test_messages.editions.proto2.TestLargeOneof.A2
+	(*TestLargeOneof_A3)(nil),                                      // 49: protobuf_test_messages.editions.proto2.TestLargeOneof.A3
+	(*TestLargeOneof_A4)(nil),                                      // 50: protobuf_test_messages.editions.proto2.TestLargeOneof.A4
+	(*TestLargeOneof_A5)(nil),                                      // 51: protobuf_test_messages.editions.proto2.TestLargeOneof.A5
 }
 var file_test_messages_proto2_editions_proto_depIdxs = []int32{
-	14, // 0: protobuf_test_messages.editions.proto2.TestAllTypesProto2.optional_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
+	13, // 0: protobuf_test_messages.editions.proto2.TestAllTypesProto2.optional_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
 	5,  // 1: protobuf_test_messages.editions.proto2.TestAllTypesProto2.optional_foreign_message:type_name -> protobuf_test_messages.editions.proto2.ForeignMessageProto2
 	1,  // 2: protobuf_test_messages.editions.proto2.TestAllTypesProto2.optional_nested_enum:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedEnum
 	0,  // 3: protobuf_test_messages.editions.proto2.TestAllTypesProto2.optional_foreign_enum:type_name -> protobuf_test_messages.editions.proto2.ForeignEnumProto2
 	4,  // 4: protobuf_test_messages.editions.proto2.TestAllTypesProto2.recursive_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2
-	14, // 5: protobuf_test_messages.editions.proto2.TestAllTypesProto2.repeated_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
+	13, // 5: protobuf_test_messages.editions.proto2.TestAllTypesProto2.repeated_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
 	5,  // 6: protobuf_test_messages.editions.proto2.TestAllTypesProto2.repeated_foreign_message:type_name -> protobuf_test_messages.editions.proto2.ForeignMessageProto2
 	1,  // 7: protobuf_test_messages.editions.proto2.TestAllTypesProto2.repeated_nested_enum:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedEnum
 	0,  // 8: protobuf_test_messages.editions.proto2.TestAllTypesProto2.repeated_foreign_enum:type_name -> protobuf_test_messages.editions.proto2.ForeignEnumProto2
 	1,  // 9: protobuf_test_messages.editions.proto2.TestAllTypesProto2.packed_nested_enum:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedEnum
 	1,  // 10: protobuf_test_messages.editions.proto2.TestAllTypesProto2.unpacked_nested_enum:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedEnum
-	15, // 11: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int32_int32:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32Int32Entry
-	16, // 12: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int64_int64:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt64Int64Entry
-	17, // 13: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_uint32_uint32:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapUint32Uint32Entry
-	18, // 14: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_uint64_uint64:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapUint64Uint64Entry
-	19, // 15: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_sint32_sint32:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSint32Sint32Entry
-	20, // 16: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_sint64_sint64:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSint64Sint64Entry
-	21, // 17: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_fixed32_fixed32:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapFixed32Fixed32Entry
-	22, // 18: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_fixed64_fixed64:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapFixed64Fixed64Entry
-	23, // 19: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_sfixed32_sfixed32:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSfixed32Sfixed32Entry
-	24, // 20: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_sfixed64_sfixed64:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSfixed64Sfixed64Entry
-	25, // 21: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int32_bool:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32BoolEntry
-	26, // 22: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int32_float:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32FloatEntry
-	27, // 23: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int32_double:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32DoubleEntry
-	28, // 24: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int32_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32NestedMessageEntry
-	29, // 25: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_bool_bool:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapBoolBoolEntry
-	30, // 26: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_string:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringStringEntry
-	31, // 27: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_bytes:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringBytesEntry
-	32, // 28: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedMessageEntry
-	33, // 29: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_foreign_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringForeignMessageEntry
-	34, // 30: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_nested_enum:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedEnumEntry
-	35, // 31: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_foreign_enum:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringForeignEnumEntry
-	14, // 32: protobuf_test_messages.editions.proto2.TestAllTypesProto2.oneof_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
+	14, // 11: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int32_int32:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32Int32Entry
+	15, // 12: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int64_int64:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt64Int64Entry
+	16, // 13: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_uint32_uint32:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapUint32Uint32Entry
+	17, // 14: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_uint64_uint64:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapUint64Uint64Entry
+	18, // 15: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_sint32_sint32:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSint32Sint32Entry
+	19, // 16: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_sint64_sint64:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSint64Sint64Entry
+	20, // 17: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_fixed32_fixed32:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapFixed32Fixed32Entry
+	21, // 18: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_fixed64_fixed64:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapFixed64Fixed64Entry
+	22, // 19: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_sfixed32_sfixed32:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSfixed32Sfixed32Entry
+	23, // 20: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_sfixed64_sfixed64:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapSfixed64Sfixed64Entry
+	24, // 21: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int32_bool:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32BoolEntry
+	25, // 22: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int32_float:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32FloatEntry
+	26, // 23: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int32_double:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32DoubleEntry
+	27, // 24: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_int32_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32NestedMessageEntry
+	28, // 25: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_bool_bool:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapBoolBoolEntry
+	29, // 26: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_string:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringStringEntry
+	30, // 27: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_bytes:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringBytesEntry
+	31, // 28: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedMessageEntry
+	32, // 29: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_foreign_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringForeignMessageEntry
+	33, // 30: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_nested_enum:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedEnumEntry
+	34, // 31: protobuf_test_messages.editions.proto2.TestAllTypesProto2.map_string_foreign_enum:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringForeignEnumEntry
+	13, // 32: protobuf_test_messages.editions.proto2.TestAllTypesProto2.oneof_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
 	1,  // 33: protobuf_test_messages.editions.proto2.TestAllTypesProto2.oneof_enum:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedEnum
-	36, // 34: protobuf_test_messages.editions.proto2.TestAllTypesProto2.data:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.Data
-	37, // 35: protobuf_test_messages.editions.proto2.TestAllTypesProto2.multiwordgroupfield:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MultiWordGroupField
-	38, // 36: protobuf_test_messages.editions.proto2.TestAllTypesProto2.message_set_correct:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrect
+	35, // 34: protobuf_test_messages.editions.proto2.TestAllTypesProto2.data:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.Data
+	36, // 35: protobuf_test_messages.editions.proto2.TestAllTypesProto2.multiwordgroupfield:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MultiWordGroupField
+	37, // 36: protobuf_test_messages.editions.proto2.TestAllTypesProto2.message_set_correct:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrect
 	5,  // 37: protobuf_test_messages.editions.proto2.UnknownToTestAllTypes.nested_message:type_name -> protobuf_test_messages.editions.proto2.ForeignMessageProto2
-	42, // 38: protobuf_test_messages.editions.proto2.UnknownToTestAllTypes.optionalgroup:type_name -> protobuf_test_messages.editions.proto2.UnknownToTestAllTypes.OptionalGroup
-	43, // 39: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.required_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.NestedMessage
+	41, // 38: protobuf_test_messages.editions.proto2.UnknownToTestAllTypes.optionalgroup:type_name -> protobuf_test_messages.editions.proto2.UnknownToTestAllTypes.OptionalGroup
+	42, // 39: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.required_nested_message:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.NestedMessage
 	5,  // 40: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.required_foreign_message:type_name -> protobuf_test_messages.editions.proto2.ForeignMessageProto2
 	3,  // 41: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.required_nested_enum:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.NestedEnum
 	0,  // 42: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.required_foreign_enum:type_name -> protobuf_test_messages.editions.proto2.ForeignEnumProto2
-	12, // 43: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.recursive_message:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2
-	12, // 44: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.optional_recursive_message:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2
-	44, // 45: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.data:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.Data
-	48, // 46: protobuf_test_messages.editions.proto2.TestLargeOneof.a1:type_name -> protobuf_test_messages.editions.proto2.TestLargeOneof.A1
-	49, // 47: protobuf_test_messages.editions.proto2.TestLargeOneof.a2:type_name -> protobuf_test_messages.editions.proto2.TestLargeOneof.A2
-	50, // 48: protobuf_test_messages.editions.proto2.TestLargeOneof.a3:type_name -> protobuf_test_messages.editions.proto2.TestLargeOneof.A3
-	51, // 49: protobuf_test_messages.editions.proto2.TestLargeOneof.a4:type_name -> protobuf_test_messages.editions.proto2.TestLargeOneof.A4
-	52, // 50: protobuf_test_messages.editions.proto2.TestLargeOneof.a5:type_name -> protobuf_test_messages.editions.proto2.TestLargeOneof.A5
+	11, // 43: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.recursive_message:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2
+	11, // 44: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.optional_recursive_message:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2
+	43, // 45: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.data:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.Data
+	47, // 46: protobuf_test_messages.editions.proto2.TestLargeOneof.a1:type_name -> protobuf_test_messages.editions.proto2.TestLargeOneof.A1
+	48, // 47: protobuf_test_messages.editions.proto2.TestLargeOneof.a2:type_name -> protobuf_test_messages.editions.proto2.TestLargeOneof.A2
+	49, // 48: protobuf_test_messages.editions.proto2.TestLargeOneof.a3:type_name -> protobuf_test_messages.editions.proto2.TestLargeOneof.A3
+	50, // 49: protobuf_test_messages.editions.proto2.TestLargeOneof.a4:type_name -> protobuf_test_messages.editions.proto2.TestLargeOneof.A4
+	51, // 50: protobuf_test_messages.editions.proto2.TestLargeOneof.a5:type_name -> protobuf_test_messages.editions.proto2.TestLargeOneof.A5
 	4,  // 51: protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage.corecursive:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2
-	14, // 52: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32NestedMessageEntry.value:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
-	14, // 53: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedMessageEntry.value:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
+	13, // 52: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapInt32NestedMessageEntry.value:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
+	13, // 53: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedMessageEntry.value:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedMessage
 	5,  // 54: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringForeignMessageEntry.value:type_name -> protobuf_test_messages.editions.proto2.ForeignMessageProto2
 	1,  // 55: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringNestedEnumEntry.value:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.NestedEnum
 	0,  // 56: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MapStringForeignEnumEntry.value:type_name -> protobuf_test_messages.editions.proto2.ForeignEnumProto2
-	12, // 57: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.NestedMessage.corecursive:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2
-	12, // 58: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.NestedMessage.optional_corecursive:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2
-	4,  // 59: protobuf_test_messages.editions.proto2.extension_int32:extendee -> protobuf_test_messages.editions.proto2.TestAllTypesProto2
-	4,  // 60: protobuf_test_messages.editions.proto2.groupfield:extendee -> protobuf_test_messages.editions.proto2.TestAllTypesProto2
-	38, // 61: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension1.message_set_extension:extendee -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrect
-	38, // 62: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension2.message_set_extension:extendee -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrect
-	38, // 63: protobuf_test_messages.editions.proto2.TestAllTypesProto2.ExtensionWithOneof.extension_with_oneof:extendee -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrect
-	45, // 64: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension1.message_set_extension:extendee -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrect
-	45, // 65: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension2.message_set_extension:extendee -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrect
-	6,  // 66: protobuf_test_messages.editions.proto2.groupfield:type_name -> protobuf_test_messages.editions.proto2.GroupField
-	39, // 67: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension1.message_set_extension:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension1
-	40, // 68: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension2.message_set_extension:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension2
-	41, // 69: protobuf_test_messages.editions.proto2.TestAllTypesProto2.ExtensionWithOneof.extension_with_oneof:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.ExtensionWithOneof
-	46, // 70: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension1.message_set_extension:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension1
-	47, // 71: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension2.message_set_extension:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension2
-	72, // [72:72] is the sub-list for method output_type
-	72, // [72:72] is the sub-list for method input_type
-	66, // [66:72] is the sub-list for extension type_name
-	59, // [59:66] is the sub-list for extension extendee
+	11, // 57: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.NestedMessage.corecursive:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2
+	11, // 58: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.NestedMessage.optional_corecursive:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2
+	37, // 59: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension1.message_set_extension:extendee -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrect
+	37, // 60: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension2.message_set_extension:extendee -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrect
+	37, // 61: protobuf_test_messages.editions.proto2.TestAllTypesProto2.ExtensionWithOneof.extension_with_oneof:extendee -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrect
+	44, // 62: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension1.message_set_extension:extendee -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrect
+	44, // 63: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension2.message_set_extension:extendee -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrect
+	38, // 64: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension1.message_set_extension:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension1
+	39, // 65: protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension2.message_set_extension:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.MessageSetCorrectExtension2
+	40, // 66: protobuf_test_messages.editions.proto2.TestAllTypesProto2.ExtensionWithOneof.extension_with_oneof:type_name -> protobuf_test_messages.editions.proto2.TestAllTypesProto2.ExtensionWithOneof
+	45, // 67: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension1.message_set_extension:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension1
+	46, // 68: protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension2.message_set_extension:type_name -> protobuf_test_messages.editions.proto2.TestAllRequiredTypesProto2.MessageSetCorrectExtension2
+	69, // [69:69] is the sub-list for method output_type
+	69, // [69:69] is the sub-list for method input_type
+	64, // [64:69] is the sub-list for extension type_name
+	59, // [59:64] is the sub-list for extension extendee
 	0,  // [0:59] is the sub-list for field type_name
 }
 
@@ -3770,14 +3679,14 @@ func file_test_messages_proto2_editions_proto_init() {
 		(*TestAllTypesProto2_OneofDouble)(nil),
 		(*TestAllTypesProto2_OneofEnum)(nil),
 	}
-	file_test_messages_proto2_editions_proto_msgTypes[9].OneofWrappers = []any{
+	file_test_messages_proto2_editions_proto_msgTypes[8].OneofWrappers = []any{
 		(*TestLargeOneof_A1_)(nil),
 		(*TestLargeOneof_A2_)(nil),
 		(*TestLargeOneof_A3_)(nil),
 		(*TestLargeOneof_A4_)(nil),
 		(*TestLargeOneof_A5_)(nil),
 	}
-	file_test_messages_proto2_editions_proto_msgTypes[37].OneofWrappers = []any{
+	file_test_messages_proto2_editions_proto_msgTypes[36].OneofWrappers = []any{
 		(*TestAllTypesProto2_ExtensionWithOneof_A)(nil),
 		(*TestAllTypesProto2_ExtensionWithOneof_B)(nil),
 	}
@@ -3787,8 +3696,8 @@ func file_test_messages_proto2_editions_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_test_messages_proto2_editions_proto_rawDesc), len(file_test_messages_proto2_editions_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   49,
-			NumExtensions: 7,
+			NumMessages:   48,
+			NumExtensions: 5,
 			NumServices:   0,
 		},
 		GoTypes:           file_test_messages_proto2_editions_proto_goTypes,

@@ -62,7 +62,7 @@ func (m *TestAllTypesProto3) MarshalToSizedBufferVTStrict(data []byte) (int, err
 }
 
 func (m *TestAllTypesProto3) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -313,98 +313,98 @@ func (m *TestAllTypesProto3) pbfastSize() (n int) {
 		n += 2*len(m.UnpackedNestedEnum) + runtime.SizeVarints(m.UnpackedNestedEnum)
 	}
 	if m.OptionalBoolWrapper != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalBoolWrapper))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type0.Size(m.OptionalBoolWrapper))
 	}
 	if m.OptionalInt32Wrapper != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalInt32Wrapper))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type1.Size(m.OptionalInt32Wrapper))
 	}
 	if m.OptionalInt64Wrapper != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalInt64Wrapper))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type2.Size(m.OptionalInt64Wrapper))
 	}
 	if m.OptionalUint32Wrapper != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalUint32Wrapper))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type3.Size(m.OptionalUint32Wrapper))
 	}
 	if m.OptionalUint64Wrapper != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalUint64Wrapper))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type4.Size(m.OptionalUint64Wrapper))
 	}
 	if m.OptionalFloatWrapper != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalFloatWrapper))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type5.Size(m.OptionalFloatWrapper))
 	}
 	if m.OptionalDoubleWrapper != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalDoubleWrapper))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type6.Size(m.OptionalDoubleWrapper))
 	}
 	if m.OptionalStringWrapper != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalStringWrapper))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type7.Size(m.OptionalStringWrapper))
 	}
 	if m.OptionalBytesWrapper != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalBytesWrapper))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type8.Size(m.OptionalBytesWrapper))
 	}
 	for _, v := range m.RepeatedBoolWrapper {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type0.Size(v))
 	}
 	for _, v := range m.RepeatedInt32Wrapper {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type1.Size(v))
 	}
 	for _, v := range m.RepeatedInt64Wrapper {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type2.Size(v))
 	}
 	for _, v := range m.RepeatedUint32Wrapper {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type3.Size(v))
 	}
 	for _, v := range m.RepeatedUint64Wrapper {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type4.Size(v))
 	}
 	for _, v := range m.RepeatedFloatWrapper {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type5.Size(v))
 	}
 	for _, v := range m.RepeatedDoubleWrapper {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type6.Size(v))
 	}
 	for _, v := range m.RepeatedStringWrapper {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type7.Size(v))
 	}
 	for _, v := range m.RepeatedBytesWrapper {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type8.Size(v))
 	}
 	if m.OptionalDuration != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalDuration))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type9.Size(m.OptionalDuration))
 	}
 	if m.OptionalTimestamp != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalTimestamp))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type10.Size(m.OptionalTimestamp))
 	}
 	if m.OptionalFieldMask != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalFieldMask))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type11.Size(m.OptionalFieldMask))
 	}
 	if m.OptionalStruct != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalStruct))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type12.Size(m.OptionalStruct))
 	}
 	if m.OptionalAny != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalAny))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type13.Size(m.OptionalAny))
 	}
 	if m.OptionalValue != nil {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(m.OptionalValue))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type14.Size(m.OptionalValue))
 	}
 	n += runtime.SizeNumber(2, uint64(int64(m.OptionalNullValue)))
 	for _, v := range m.RepeatedDuration {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type9.Size(v))
 	}
 	for _, v := range m.RepeatedTimestamp {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type10.Size(v))
 	}
 	for _, v := range m.RepeatedFieldmask {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type11.Size(v))
 	}
 	for _, v := range m.RepeatedAny {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type13.Size(v))
 	}
 	for _, v := range m.RepeatedValue {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type14.Size(v))
 	}
 	for _, v := range m.RepeatedListValue {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type15.Size(v))
 	}
 	for _, v := range m.RepeatedStruct {
-		n += 2 + runtime.SizeBytes(runtime.ForeignSize(v))
+		n += 2 + runtime.SizeBytes(pbfastFile_test_messages_proto3_proto_type12.Size(v))
 	}
 	n += runtime.SizeNumber(2, uint64(int64(m.Fieldname1)))
 	n += runtime.SizeNumber(2, uint64(int64(m.FieldName2)))
@@ -584,101 +584,101 @@ func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.Fieldname1))), 0x1988)
 	}
 	for k := len(m.RepeatedStruct) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedStruct[k], 0xa22)
+		w, i = pbfastFile_test_messages_proto3_proto_type12.Encode(e, w, i, m.RepeatedStruct[k], 0xa22)
 	}
 	for k := len(m.RepeatedListValue) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedListValue[k], 0x9ea)
+		w, i = pbfastFile_test_messages_proto3_proto_type15.Encode(e, w, i, m.RepeatedListValue[k], 0x9ea)
 	}
 	for k := len(m.RepeatedValue) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedValue[k], 0x9e2)
+		w, i = pbfastFile_test_messages_proto3_proto_type14.Encode(e, w, i, m.RepeatedValue[k], 0x9e2)
 	}
 	for k := len(m.RepeatedAny) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedAny[k], 0x9da)
+		w, i = pbfastFile_test_messages_proto3_proto_type13.Encode(e, w, i, m.RepeatedAny[k], 0x9da)
 	}
 	for k := len(m.RepeatedFieldmask) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedFieldmask[k], 0x9ca)
+		w, i = pbfastFile_test_messages_proto3_proto_type11.Encode(e, w, i, m.RepeatedFieldmask[k], 0x9ca)
 	}
 	for k := len(m.RepeatedTimestamp) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedTimestamp[k], 0x9c2)
+		w, i = pbfastFile_test_messages_proto3_proto_type10.Encode(e, w, i, m.RepeatedTimestamp[k], 0x9c2)
 	}
 	for k := len(m.RepeatedDuration) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedDuration[k], 0x9ba)
+		w, i = pbfastFile_test_messages_proto3_proto_type9.Encode(e, w, i, m.RepeatedDuration[k], 0x9ba)
 	}
 	w, i = e.Room(w, i, 12)
 	if m.OptionalNullValue != 0 {
 		i = runtime.PutTwo(w, runtime.PutVarint(w, i, uint64(int64(m.OptionalNullValue))), 0x1398)
 	}
 	if m.OptionalValue != nil {
-		w, i = e.Foreign(w, i, m.OptionalValue, 0x992)
+		w, i = pbfastFile_test_messages_proto3_proto_type14.Encode(e, w, i, m.OptionalValue, 0x992)
 	}
 	if m.OptionalAny != nil {
-		w, i = e.Foreign(w, i, m.OptionalAny, 0x98a)
+		w, i = pbfastFile_test_messages_proto3_proto_type13.Encode(e, w, i, m.OptionalAny, 0x98a)
 	}
 	if m.OptionalStruct != nil {
-		w, i = e.Foreign(w, i, m.OptionalStruct, 0x982)
+		w, i = pbfastFile_test_messages_proto3_proto_type12.Encode(e, w, i, m.OptionalStruct, 0x982)
 	}
 	if m.OptionalFieldMask != nil {
-		w, i = e.Foreign(w, i, m.OptionalFieldMask, 0x97a)
+		w, i = pbfastFile_test_messages_proto3_proto_type11.Encode(e, w, i, m.OptionalFieldMask, 0x97a)
 	}
 	if m.OptionalTimestamp != nil {
-		w, i = e.Foreign(w, i, m.OptionalTimestamp, 0x972)
+		w, i = pbfastFile_test_messages_proto3_proto_type10.Encode(e, w, i, m.OptionalTimestamp, 0x972)
 	}
 	if m.OptionalDuration != nil {
-		w, i = e.Foreign(w, i, m.OptionalDuration, 0x96a)
+		w, i = pbfastFile_test_messages_proto3_proto_type9.Encode(e, w, i, m.OptionalDuration, 0x96a)
 	}
 	for k := len(m.RepeatedBytesWrapper) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedBytesWrapper[k], 0x6da)
+		w, i = pbfastFile_test_messages_proto3_proto_type8.Encode(e, w, i, m.RepeatedBytesWrapper[k], 0x6da)
 	}
 	for k := len(m.RepeatedStringWrapper) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedStringWrapper[k], 0x6d2)
+		w, i = pbfastFile_test_messages_proto3_proto_type7.Encode(e, w, i, m.RepeatedStringWrapper[k], 0x6d2)
 	}
 	for k := len(m.RepeatedDoubleWrapper) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedDoubleWrapper[k], 0x6ca)
+		w, i = pbfastFile_test_messages_proto3_proto_type6.Encode(e, w, i, m.RepeatedDoubleWrapper[k], 0x6ca)
 	}
 	for k := len(m.RepeatedFloatWrapper) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedFloatWrapper[k], 0x6c2)
+		w, i = pbfastFile_test_messages_proto3_proto_type5.Encode(e, w, i, m.RepeatedFloatWrapper[k], 0x6c2)
 	}
 	for k := len(m.RepeatedUint64Wrapper) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedUint64Wrapper[k], 0x6ba)
+		w, i = pbfastFile_test_messages_proto3_proto_type4.Encode(e, w, i, m.RepeatedUint64Wrapper[k], 0x6ba)
 	}
 	for k := len(m.RepeatedUint32Wrapper) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedUint32Wrapper[k], 0x6b2)
+		w, i = pbfastFile_test_messages_proto3_proto_type3.Encode(e, w, i, m.RepeatedUint32Wrapper[k], 0x6b2)
 	}
 	for k := len(m.RepeatedInt64Wrapper) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedInt64Wrapper[k], 0x6aa)
+		w, i = pbfastFile_test_messages_proto3_proto_type2.Encode(e, w, i, m.RepeatedInt64Wrapper[k], 0x6aa)
 	}
 	for k := len(m.RepeatedInt32Wrapper) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedInt32Wrapper[k], 0x6a2)
+		w, i = pbfastFile_test_messages_proto3_proto_type1.Encode(e, w, i, m.RepeatedInt32Wrapper[k], 0x6a2)
 	}
 	for k := len(m.RepeatedBoolWrapper) - 1; k >= 0; k-- {
-		w, i = e.Foreign(w, i, m.RepeatedBoolWrapper[k], 0x69a)
+		w, i = pbfastFile_test_messages_proto3_proto_type0.Encode(e, w, i, m.RepeatedBoolWrapper[k], 0x69a)
 	}
 	if m.OptionalBytesWrapper != nil {
-		w, i = e.Foreign(w, i, m.OptionalBytesWrapper, 0x68a)
+		w, i = pbfastFile_test_messages_proto3_proto_type8.Encode(e, w, i, m.OptionalBytesWrapper, 0x68a)
 	}
 	if m.OptionalStringWrapper != nil {
-		w, i = e.Foreign(w, i, m.OptionalStringWrapper, 0x682)
+		w, i = pbfastFile_test_messages_proto3_proto_type7.Encode(e, w, i, m.OptionalStringWrapper, 0x682)
 	}
 	if m.OptionalDoubleWrapper != nil {
-		w, i = e.Foreign(w, i, m.OptionalDoubleWrapper, 0x67a)
+		w, i = pbfastFile_test_messages_proto3_proto_type6.Encode(e, w, i, m.OptionalDoubleWrapper, 0x67a)
 	}
 	if m.OptionalFloatWrapper != nil {
-		w, i = e.Foreign(w, i, m.OptionalFloatWrapper, 0x672)
+		w, i = pbfastFile_test_messages_proto3_proto_type5.Encode(e, w, i, m.OptionalFloatWrapper, 0x672)
 	}
 	if m.OptionalUint64Wrapper != nil {
-		w, i = e.Foreign(w, i, m.OptionalUint64Wrapper, 0x66a)
+		w, i = pbfastFile_test_messages_proto3_proto_type4.Encode(e, w, i, m.OptionalUint64Wrapper, 0x66a)
 	}
 	if m.OptionalUint32Wrapper != nil {
-		w, i = e.Foreign(w, i, m.OptionalUint32Wrapper, 0x662)
+		w, i = pbfastFile_test_messages_proto3_proto_type3.Encode(e, w, i, m.OptionalUint32Wrapper, 0x662)
 	}
 	if m.OptionalInt64Wrapper != nil {
-		w, i = e.Foreign(w, i, m.OptionalInt64Wrapper, 0x65a)
+		w, i = pbfastFile_test_messages_proto3_proto_type2.Encode(e, w, i, m.OptionalInt64Wrapper, 0x65a)
 	}
 	if m.OptionalInt32Wrapper != nil {
-		w, i = e.Foreign(w, i, m.OptionalInt32Wrapper, 0x652)
+		w, i = pbfastFile_test_messages_proto3_proto_type1.Encode(e, w, i, m.OptionalInt32Wrapper, 0x652)
 	}
 	if m.OptionalBoolWrapper != nil {
-		w, i = e.Foreign(w, i, m.OptionalBoolWrapper, 0x64a)
+		w, i = pbfastFile_test_messages_proto3_proto_type0.Encode(e, w, i, m.OptionalBoolWrapper, 0x64a)
 	}
 	if n := len(m.UnpackedNestedEnum); n > 0 {
 		w, i = e.Room(w, i, 12*n)
@@ -1920,84 +1920,84 @@ func (m *TestAllTypesProto3) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			o.OneofNullValue, i = runtime.Int[structpb.NullValue](p, i)
 			m.OneofField = o
 		case 0x64a:
-			m.OptionalBoolWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalBoolWrapper)
+			m.OptionalBoolWrapper, i = pbfastFile_test_messages_proto3_proto_type0.Decode(d, p, i, depth, m.OptionalBoolWrapper)
 		case 0x652:
-			m.OptionalInt32Wrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalInt32Wrapper)
+			m.OptionalInt32Wrapper, i = pbfastFile_test_messages_proto3_proto_type1.Decode(d, p, i, depth, m.OptionalInt32Wrapper)
 		case 0x65a:
-			m.OptionalInt64Wrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalInt64Wrapper)
+			m.OptionalInt64Wrapper, i = pbfastFile_test_messages_proto3_proto_type2.Decode(d, p, i, depth, m.OptionalInt64Wrapper)
 		case 0x662:
-			m.OptionalUint32Wrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalUint32Wrapper)
+			m.OptionalUint32Wrapper, i = pbfastFile_test_messages_proto3_proto_type3.Decode(d, p, i, depth, m.OptionalUint32Wrapper)
 		case 0x66a:
-			m.OptionalUint64Wrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalUint64Wrapper)
+			m.OptionalUint64Wrapper, i = pbfastFile_test_messages_proto3_proto_type4.Decode(d, p, i, depth, m.OptionalUint64Wrapper)
 		case 0x672:
-			m.OptionalFloatWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalFloatWrapper)
+			m.OptionalFloatWrapper, i = pbfastFile_test_messages_proto3_proto_type5.Decode(d, p, i, depth, m.OptionalFloatWrapper)
 		case 0x67a:
-			m.OptionalDoubleWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalDoubleWrapper)
+			m.OptionalDoubleWrapper, i = pbfastFile_test_messages_proto3_proto_type6.Decode(d, p, i, depth, m.OptionalDoubleWrapper)
 		case 0x682:
-			m.OptionalStringWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalStringWrapper)
+			m.OptionalStringWrapper, i = pbfastFile_test_messages_proto3_proto_type7.Decode(d, p, i, depth, m.OptionalStringWrapper)
 		case 0x68a:
-			m.OptionalBytesWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalBytesWrapper)
+			m.OptionalBytesWrapper, i = pbfastFile_test_messages_proto3_proto_type8.Decode(d, p, i, depth, m.OptionalBytesWrapper)
 		case 0x69a:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BoolValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type0.Decode(d, p, i, depth, (*wrapperspb.BoolValue)(nil))
 			m.RepeatedBoolWrapper, i = runtime.Append(m.RepeatedBoolWrapper, v, p, i, j, 0xd9a)
 		case 0x6a2:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int32Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type1.Decode(d, p, i, depth, (*wrapperspb.Int32Value)(nil))
 			m.RepeatedInt32Wrapper, i = runtime.Append(m.RepeatedInt32Wrapper, v, p, i, j, 0xda2)
 		case 0x6aa:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int64Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type2.Decode(d, p, i, depth, (*wrapperspb.Int64Value)(nil))
 			m.RepeatedInt64Wrapper, i = runtime.Append(m.RepeatedInt64Wrapper, v, p, i, j, 0xdaa)
 		case 0x6b2:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt32Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type3.Decode(d, p, i, depth, (*wrapperspb.UInt32Value)(nil))
 			m.RepeatedUint32Wrapper, i = runtime.Append(m.RepeatedUint32Wrapper, v, p, i, j, 0xdb2)
 		case 0x6ba:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt64Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type4.Decode(d, p, i, depth, (*wrapperspb.UInt64Value)(nil))
 			m.RepeatedUint64Wrapper, i = runtime.Append(m.RepeatedUint64Wrapper, v, p, i, j, 0xdba)
 		case 0x6c2:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.FloatValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type5.Decode(d, p, i, depth, (*wrapperspb.FloatValue)(nil))
 			m.RepeatedFloatWrapper, i = runtime.Append(m.RepeatedFloatWrapper, v, p, i, j, 0xdc2)
 		case 0x6ca:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.DoubleValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type6.Decode(d, p, i, depth, (*wrapperspb.DoubleValue)(nil))
 			m.RepeatedDoubleWrapper, i = runtime.Append(m.RepeatedDoubleWrapper, v, p, i, j, 0xdca)
 		case 0x6d2:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.StringValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type7.Decode(d, p, i, depth, (*wrapperspb.StringValue)(nil))
 			m.RepeatedStringWrapper, i = runtime.Append(m.RepeatedStringWrapper, v, p, i, j, 0xdd2)
 		case 0x6da:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BytesValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type8.Decode(d, p, i, depth, (*wrapperspb.BytesValue)(nil))
 			m.RepeatedBytesWrapper, i = runtime.Append(m.RepeatedBytesWrapper, v, p, i, j, 0xdda)
 		case 0x96a:
-			m.OptionalDuration, i = runtime.Foreign(d, p, i, depth, m.OptionalDuration)
+			m.OptionalDuration, i = pbfastFile_test_messages_proto3_proto_type9.Decode(d, p, i, depth, m.OptionalDuration)
 		case 0x972:
-			m.OptionalTimestamp, i = runtime.Foreign(d, p, i, depth, m.OptionalTimestamp)
+			m.OptionalTimestamp, i = pbfastFile_test_messages_proto3_proto_type10.Decode(d, p, i, depth, m.OptionalTimestamp)
 		case 0x97a:
-			m.OptionalFieldMask, i = runtime.Foreign(d, p, i, depth, m.OptionalFieldMask)
+			m.OptionalFieldMask, i = pbfastFile_test_messages_proto3_proto_type11.Decode(d, p, i, depth, m.OptionalFieldMask)
 		case 0x982:
-			m.OptionalStruct, i = runtime.Foreign(d, p, i, depth, m.OptionalStruct)
+			m.OptionalStruct, i = pbfastFile_test_messages_proto3_proto_type12.Decode(d, p, i, depth, m.OptionalStruct)
 		case 0x98a:
-			m.OptionalAny, i = runtime.Foreign(d, p, i, depth, m.OptionalAny)
+			m.OptionalAny, i = pbfastFile_test_messages_proto3_proto_type13.Decode(d, p, i, depth, m.OptionalAny)
 		case 0x992:
-			m.OptionalValue, i = runtime.Foreign(d, p, i, depth, m.OptionalValue)
+			m.OptionalValue, i = pbfastFile_test_messages_proto3_proto_type14.Decode(d, p, i, depth, m.OptionalValue)
 		case 0x998:
 			m.OptionalNullValue, i = runtime.Int[structpb.NullValue](p, i)
 		case 0x9ba:
-			v, j := runtime.Foreign(d, p, i, depth, (*durationpb.Duration)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type9.Decode(d, p, i, depth, (*durationpb.Duration)(nil))
 			m.RepeatedDuration, i = runtime.Append(m.RepeatedDuration, v, p, i, j, 0x13ba)
 		case 0x9c2:
-			v, j := runtime.Foreign(d, p, i, depth, (*timestamppb.Timestamp)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type10.Decode(d, p, i, depth, (*timestamppb.Timestamp)(nil))
 			m.RepeatedTimestamp, i = runtime.Append(m.RepeatedTimestamp, v, p, i, j, 0x13c2)
 		case 0x9ca:
-			v, j := runtime.Foreign(d, p, i, depth, (*fieldmaskpb.FieldMask)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type11.Decode(d, p, i, depth, (*fieldmaskpb.FieldMask)(nil))
 			m.RepeatedFieldmask, i = runtime.Append(m.RepeatedFieldmask, v, p, i, j, 0x13ca)
 		case 0x9da:
-			v, j := runtime.Foreign(d, p, i, depth, (*anypb.Any)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type13.Decode(d, p, i, depth, (*anypb.Any)(nil))
 			m.RepeatedAny, i = runtime.Append(m.RepeatedAny, v, p, i, j, 0x13da)
 		case 0x9e2:
-			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type14.Decode(d, p, i, depth, (*structpb.Value)(nil))
 			m.RepeatedValue, i = runtime.Append(m.RepeatedValue, v, p, i, j, 0x13e2)
 		case 0x9ea:
-			v, j := runtime.Foreign(d, p, i, depth, (*structpb.ListValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type15.Decode(d, p, i, depth, (*structpb.ListValue)(nil))
 			m.RepeatedListValue, i = runtime.Append(m.RepeatedListValue, v, p, i, j, 0x13ea)
 		case 0xa22:
-			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Struct)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type12.Decode(d, p, i, depth, (*structpb.Struct)(nil))
 			m.RepeatedStruct, i = runtime.Append(m.RepeatedStruct, v, p, i, j, 0x14a2)
 		case 0xc88:
 			m.Fieldname1, i = runtime.Int[int32](p, i)
@@ -3141,84 +3141,84 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			o.OneofNullValue, i = runtime.Int[structpb.NullValue](p, i)
 			m.OneofField = o
 		case 0x64a:
-			m.OptionalBoolWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalBoolWrapper)
+			m.OptionalBoolWrapper, i = pbfastFile_test_messages_proto3_proto_type0.Decode(d, p, i, depth, m.OptionalBoolWrapper)
 		case 0x652:
-			m.OptionalInt32Wrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalInt32Wrapper)
+			m.OptionalInt32Wrapper, i = pbfastFile_test_messages_proto3_proto_type1.Decode(d, p, i, depth, m.OptionalInt32Wrapper)
 		case 0x65a:
-			m.OptionalInt64Wrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalInt64Wrapper)
+			m.OptionalInt64Wrapper, i = pbfastFile_test_messages_proto3_proto_type2.Decode(d, p, i, depth, m.OptionalInt64Wrapper)
 		case 0x662:
-			m.OptionalUint32Wrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalUint32Wrapper)
+			m.OptionalUint32Wrapper, i = pbfastFile_test_messages_proto3_proto_type3.Decode(d, p, i, depth, m.OptionalUint32Wrapper)
 		case 0x66a:
-			m.OptionalUint64Wrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalUint64Wrapper)
+			m.OptionalUint64Wrapper, i = pbfastFile_test_messages_proto3_proto_type4.Decode(d, p, i, depth, m.OptionalUint64Wrapper)
 		case 0x672:
-			m.OptionalFloatWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalFloatWrapper)
+			m.OptionalFloatWrapper, i = pbfastFile_test_messages_proto3_proto_type5.Decode(d, p, i, depth, m.OptionalFloatWrapper)
 		case 0x67a:
-			m.OptionalDoubleWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalDoubleWrapper)
+			m.OptionalDoubleWrapper, i = pbfastFile_test_messages_proto3_proto_type6.Decode(d, p, i, depth, m.OptionalDoubleWrapper)
 		case 0x682:
-			m.OptionalStringWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalStringWrapper)
+			m.OptionalStringWrapper, i = pbfastFile_test_messages_proto3_proto_type7.Decode(d, p, i, depth, m.OptionalStringWrapper)
 		case 0x68a:
-			m.OptionalBytesWrapper, i = runtime.Foreign(d, p, i, depth, m.OptionalBytesWrapper)
+			m.OptionalBytesWrapper, i = pbfastFile_test_messages_proto3_proto_type8.Decode(d, p, i, depth, m.OptionalBytesWrapper)
 		case 0x69a:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BoolValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type0.Decode(d, p, i, depth, (*wrapperspb.BoolValue)(nil))
 			m.RepeatedBoolWrapper, i = runtime.Append(m.RepeatedBoolWrapper, v, p, i, j, 0xd9a)
 		case 0x6a2:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int32Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type1.Decode(d, p, i, depth, (*wrapperspb.Int32Value)(nil))
 			m.RepeatedInt32Wrapper, i = runtime.Append(m.RepeatedInt32Wrapper, v, p, i, j, 0xda2)
 		case 0x6aa:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.Int64Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type2.Decode(d, p, i, depth, (*wrapperspb.Int64Value)(nil))
 			m.RepeatedInt64Wrapper, i = runtime.Append(m.RepeatedInt64Wrapper, v, p, i, j, 0xdaa)
 		case 0x6b2:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt32Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type3.Decode(d, p, i, depth, (*wrapperspb.UInt32Value)(nil))
 			m.RepeatedUint32Wrapper, i = runtime.Append(m.RepeatedUint32Wrapper, v, p, i, j, 0xdb2)
 		case 0x6ba:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.UInt64Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type4.Decode(d, p, i, depth, (*wrapperspb.UInt64Value)(nil))
 			m.RepeatedUint64Wrapper, i = runtime.Append(m.RepeatedUint64Wrapper, v, p, i, j, 0xdba)
 		case 0x6c2:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.FloatValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type5.Decode(d, p, i, depth, (*wrapperspb.FloatValue)(nil))
 			m.RepeatedFloatWrapper, i = runtime.Append(m.RepeatedFloatWrapper, v, p, i, j, 0xdc2)
 		case 0x6ca:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.DoubleValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type6.Decode(d, p, i, depth, (*wrapperspb.DoubleValue)(nil))
 			m.RepeatedDoubleWrapper, i = runtime.Append(m.RepeatedDoubleWrapper, v, p, i, j, 0xdca)
 		case 0x6d2:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.StringValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type7.Decode(d, p, i, depth, (*wrapperspb.StringValue)(nil))
 			m.RepeatedStringWrapper, i = runtime.Append(m.RepeatedStringWrapper, v, p, i, j, 0xdd2)
 		case 0x6da:
-			v, j := runtime.Foreign(d, p, i, depth, (*wrapperspb.BytesValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type8.Decode(d, p, i, depth, (*wrapperspb.BytesValue)(nil))
 			m.RepeatedBytesWrapper, i = runtime.Append(m.RepeatedBytesWrapper, v, p, i, j, 0xdda)
 		case 0x96a:
-			m.OptionalDuration, i = runtime.Foreign(d, p, i, depth, m.OptionalDuration)
+			m.OptionalDuration, i = pbfastFile_test_messages_proto3_proto_type9.Decode(d, p, i, depth, m.OptionalDuration)
 		case 0x972:
-			m.OptionalTimestamp, i = runtime.Foreign(d, p, i, depth, m.OptionalTimestamp)
+			m.OptionalTimestamp, i = pbfastFile_test_messages_proto3_proto_type10.Decode(d, p, i, depth, m.OptionalTimestamp)
 		case 0x97a:
-			m.OptionalFieldMask, i = runtime.Foreign(d, p, i, depth, m.OptionalFieldMask)
+			m.OptionalFieldMask, i = pbfastFile_test_messages_proto3_proto_type11.Decode(d, p, i, depth, m.OptionalFieldMask)
 		case 0x982:
-			m.OptionalStruct, i = runtime.Foreign(d, p, i, depth, m.OptionalStruct)
+			m.OptionalStruct, i = pbfastFile_test_messages_proto3_proto_type12.Decode(d, p, i, depth, m.OptionalStruct)
 		case 0x98a:
-			m.OptionalAny, i = runtime.Foreign(d, p, i, depth, m.OptionalAny)
+			m.OptionalAny, i = pbfastFile_test_messages_proto3_proto_type13.Decode(d, p, i, depth, m.OptionalAny)
 		case 0x992:
-			m.OptionalValue, i = runtime.Foreign(d, p, i, depth, m.OptionalValue)
+			m.OptionalValue, i = pbfastFile_test_messages_proto3_proto_type14.Decode(d, p, i, depth, m.OptionalValue)
 		case 0x998:
 			m.OptionalNullValue, i = runtime.Int[structpb.NullValue](p, i)
 		case 0x9ba:
-			v, j := runtime.Foreign(d, p, i, depth, (*durationpb.Duration)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type9.Decode(d, p, i, depth, (*durationpb.Duration)(nil))
 			m.RepeatedDuration, i = runtime.Append(m.RepeatedDuration, v, p, i, j, 0x13ba)
 		case 0x9c2:
-			v, j := runtime.Foreign(d, p, i, depth, (*timestamppb.Timestamp)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type10.Decode(d, p, i, depth, (*timestamppb.Timestamp)(nil))
 			m.RepeatedTimestamp, i = runtime.Append(m.RepeatedTimestamp, v, p, i, j, 0x13c2)
 		case 0x9ca:
-			v, j := runtime.Foreign(d, p, i, depth, (*fieldmaskpb.FieldMask)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type11.Decode(d, p, i, depth, (*fieldmaskpb.FieldMask)(nil))
 			m.RepeatedFieldmask, i = runtime.Append(m.RepeatedFieldmask, v, p, i, j, 0x13ca)
 		case 0x9da:
-			v, j := runtime.Foreign(d, p, i, depth, (*anypb.Any)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type13.Decode(d, p, i, depth, (*anypb.Any)(nil))
 			m.RepeatedAny, i = runtime.Append(m.RepeatedAny, v, p, i, j, 0x13da)
 		case 0x9e2:
-			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type14.Decode(d, p, i, depth, (*structpb.Value)(nil))
 			m.RepeatedValue, i = runtime.Append(m.RepeatedValue, v, p, i, j, 0x13e2)
 		case 0x9ea:
-			v, j := runtime.Foreign(d, p, i, depth, (*structpb.ListValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type15.Decode(d, p, i, depth, (*structpb.ListValue)(nil))
 			m.RepeatedListValue, i = runtime.Append(m.RepeatedListValue, v, p, i, j, 0x13ea)
 		case 0xa22:
-			v, j := runtime.Foreign(d, p, i, depth, (*structpb.Struct)(nil))
+			v, j := pbfastFile_test_messages_proto3_proto_type12.Decode(d, p, i, depth, (*structpb.Struct)(nil))
 			m.RepeatedStruct, i = runtime.Append(m.RepeatedStruct, v, p, i, j, 0x14a2)
 		case 0xc88:
 			m.Fieldname1, i = runtime.Int[int32](p, i)
@@ -3314,7 +3314,7 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVTStrict(data []b
 }
 
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
@@ -3472,7 +3472,7 @@ func (m *ForeignMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 }
 
 func (m *ForeignMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *ForeignMessage) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -3614,7 +3614,7 @@ func (m *NullHypothesisProto3) MarshalToSizedBufferVTStrict(data []byte) (int, e
 }
 
 func (m *NullHypothesisProto3) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *NullHypothesisProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -3743,7 +3743,7 @@ func (m *EnumOnlyProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 }
 
 func (m *EnumOnlyProto3) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
 }
 
 func (m *EnumOnlyProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -3828,9 +3828,41 @@ func (m *EnumOnlyProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 
 func init() {
 	file_test_messages_proto3_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto3).pbfastSize, (*TestAllTypesProto3).pbfastEncode, (*TestAllTypesProto3).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*TestAllTypesProto3_NestedMessage).pbfastSize, (*TestAllTypesProto3_NestedMessage).pbfastEncode, (*TestAllTypesProto3_NestedMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*ForeignMessage).pbfastAppend, (*ForeignMessage).pbfastSize, (*ForeignMessage).pbfastEncode, (*ForeignMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*NullHypothesisProto3).pbfastAppend, (*NullHypothesisProto3).pbfastSize, (*NullHypothesisProto3).pbfastEncode, (*NullHypothesisProto3).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*EnumOnlyProto3).pbfastAppend, (*EnumOnlyProto3).pbfastSize, (*EnumOnlyProto3).pbfastEncode, (*EnumOnlyProto3).pbfastDecode)
+	runtime.Hook(true, false, nil, (*TestAllTypesProto3).pbfastSize, (*TestAllTypesProto3).pbfastEncode, (*TestAllTypesProto3).pbfastDecode, pbfastFile_test_messages_proto3_proto_type0, pbfastFile_test_messages_proto3_proto_type1, pbfastFile_test_messages_proto3_proto_type2, pbfastFile_test_messages_proto3_proto_type3, pbfastFile_test_messages_proto3_proto_type4, pbfastFile_test_messages_proto3_proto_type5, pbfastFile_test_messages_proto3_proto_type6, pbfastFile_test_messages_proto3_proto_type7, pbfastFile_test_messages_proto3_proto_type8, pbfastFile_test_messages_proto3_proto_type0, pbfastFile_test_messages_proto3_proto_type1, pbfastFile_test_messages_proto3_proto_type2, pbfastFile_test_messages_proto3_proto_type3, pbfastFile_test_messages_proto3_proto_type4, pbfastFile_test_messages_proto3_proto_type5, pbfastFile_test_messages_proto3_proto_type6, pbfastFile_test_messages_proto3_proto_type7, pbfastFile_test_messages_proto3_proto_type8, pbfastFile_test_messages_proto3_proto_type9, pbfastFile_test_messages_proto3_proto_type10, pbfastFile_test_messages_proto3_proto_type11, pbfastFile_test_messages_proto3_proto_type12, pbfastFile_test_messages_proto3_proto_type13, pbfastFile_test_messages_proto3_proto_type14, pbfastFile_test_messages_proto3_proto_type9, pbfastFile_test_messages_proto3_proto_type10, pbfastFile_test_messages_proto3_proto_type11, pbfastFile_test_messages_proto3_proto_type13, pbfastFile_test_messages_proto3_proto_type14, pbfastFile_test_messages_proto3_proto_type15, pbfastFile_test_messages_proto3_proto_type12)
+	runtime.Hook(true, false, nil, (*TestAllTypesProto3_NestedMessage).pbfastSize, (*TestAllTypesProto3_NestedMessage).pbfastEncode, (*TestAllTypesProto3_NestedMessage).pbfastDecode)
+	runtime.Hook(true, false, (*ForeignMessage).pbfastAppend, (*ForeignMessage).pbfastSize, (*ForeignMessage).pbfastEncode, (*ForeignMessage).pbfastDecode)
+	runtime.Hook(true, false, (*NullHypothesisProto3).pbfastAppend, (*NullHypothesisProto3).pbfastSize, (*NullHypothesisProto3).pbfastEncode, (*NullHypothesisProto3).pbfastDecode)
+	runtime.Hook(true, false, (*EnumOnlyProto3).pbfastAppend, (*EnumOnlyProto3).pbfastSize, (*EnumOnlyProto3).pbfastEncode, (*EnumOnlyProto3).pbfastDecode)
 }
+
+var pbfastFile_test_messages_proto3_proto_type0 = runtime.TypeOf[wrapperspb.BoolValue]()
+
+var pbfastFile_test_messages_proto3_proto_type1 = runtime.TypeOf[wrapperspb.Int32Value]()
+
+var pbfastFile_test_messages_proto3_proto_type2 = runtime.TypeOf[wrapperspb.Int64Value]()
+
+var pbfastFile_test_messages_proto3_proto_type3 = runtime.TypeOf[wrapperspb.UInt32Value]()
+
+var pbfastFile_test_messages_proto3_proto_type4 = runtime.TypeOf[wrapperspb.UInt64Value]()
+
+var pbfastFile_test_messages_proto3_proto_type5 = runtime.TypeOf[wrapperspb.FloatValue]()
+
+var pbfastFile_test_messages_proto3_proto_type6 = runtime.TypeOf[wrapperspb.DoubleValue]()
+
+var pbfastFile_test_messages_proto3_proto_type7 = runtime.TypeOf[wrapperspb.StringValue]()
+
+var pbfastFile_test_messages_proto3_proto_type8 = runtime.TypeOf[wrapperspb.BytesValue]()
+
+var pbfastFile_test_messages_proto3_proto_type9 = runtime.TypeOf[durationpb.Duration]()
+
+var pbfastFile_test_messages_proto3_proto_type10 = runtime.TypeOf[timestamppb.Timestamp]()
+
+var pbfastFile_test_messages_proto3_proto_type11 = runtime.TypeOf[fieldmaskpb.FieldMask]()
+
+var pbfastFile_test_messages_proto3_proto_type12 = runtime.TypeOf[structpb.Struct]()
+
+var pbfastFile_test_messages_proto3_proto_type13 = runtime.TypeOf[anypb.Any]()
+
+var pbfastFile_test_messages_proto3_proto_type14 = runtime.TypeOf[structpb.Value]()
+
+var pbfastFile_test_messages_proto3_proto_type15 = runtime.TypeOf[structpb.ListValue]()

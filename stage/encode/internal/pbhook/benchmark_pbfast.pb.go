@@ -333,8 +333,8 @@ func (m *EnumMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (
 
 func init() {
 	file_postage_encode_hook_benchmark_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Benchmark).pbfastSize, (*Benchmark).pbfastEncode, (*Benchmark).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*EmbeddedMessage).pbfastSize, (*EmbeddedMessage).pbfastEncode, (*EmbeddedMessage).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Map).pbfastSize, (*Map).pbfastEncode, (*Map).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*EnumMessage).pbfastSize, (*EnumMessage).pbfastEncode, (*EnumMessage).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Benchmark).pbfastSize, (*Benchmark).pbfastEncode, (*Benchmark).pbfastDecode)
+	runtime.Hook(true, false, nil, (*EmbeddedMessage).pbfastSize, (*EmbeddedMessage).pbfastEncode, (*EmbeddedMessage).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Map).pbfastSize, (*Map).pbfastEncode, (*Map).pbfastDecode)
+	runtime.Hook(true, false, nil, (*EnumMessage).pbfastSize, (*EnumMessage).pbfastEncode, (*EnumMessage).pbfastDecode)
 }

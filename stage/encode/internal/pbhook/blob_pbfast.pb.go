@@ -55,5 +55,5 @@ func (m *Blob) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Blob, 
 
 func init() {
 	file_postage_encode_hook_blob_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Blob).pbfastSize, (*Blob).pbfastEncode, (*Blob).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Blob).pbfastSize, (*Blob).pbfastEncode, (*Blob).pbfastDecode)
 }

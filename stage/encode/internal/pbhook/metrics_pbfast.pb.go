@@ -77,5 +77,5 @@ func (m *Metrics) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Met
 
 func init() {
 	file_postage_encode_hook_metrics_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Metrics).pbfastSize, (*Metrics).pbfastEncode, (*Metrics).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Metrics).pbfastSize, (*Metrics).pbfastEncode, (*Metrics).pbfastDecode)
 }

@@ -603,9 +603,9 @@ func (m *LineItem) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, 
 
 func init() {
 	file_postage_encode_hook_order_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Order).pbfastSize, (*Order).pbfastEncode, (*Order).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Money).pbfastSize, (*Money).pbfastEncode, (*Money).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Customer).pbfastSize, (*Customer).pbfastEncode, (*Customer).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*Address).pbfastSize, (*Address).pbfastEncode, (*Address).pbfastDecode)
-	runtime.Hook(runtime.Own|runtime.Apart, true, nil, (*LineItem).pbfastSize, (*LineItem).pbfastEncode, (*LineItem).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Order).pbfastSize, (*Order).pbfastEncode, (*Order).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Money).pbfastSize, (*Money).pbfastEncode, (*Money).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Customer).pbfastSize, (*Customer).pbfastEncode, (*Customer).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Address).pbfastSize, (*Address).pbfastEncode, (*Address).pbfastDecode)
+	runtime.Hook(true, false, nil, (*LineItem).pbfastSize, (*LineItem).pbfastEncode, (*LineItem).pbfastDecode)
 }

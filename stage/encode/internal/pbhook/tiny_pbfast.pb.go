@@ -78,5 +78,5 @@ func (m *Tiny) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Tiny, 
 
 func init() {
 	file_postage_encode_hook_tiny_proto_init()
-	runtime.Hook(runtime.Own|runtime.Apart, true, (*Tiny).pbfastAppend, (*Tiny).pbfastSize, (*Tiny).pbfastEncode, (*Tiny).pbfastDecode)
+	runtime.Hook(true, false, (*Tiny).pbfastAppend, (*Tiny).pbfastSize, (*Tiny).pbfastEncode, (*Tiny).pbfastDecode)
 }
