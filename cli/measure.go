@@ -43,7 +43,7 @@ func (f *measureFlags) register(cmd *cobra.Command, layouts int) {
 	flags.IntVar(&f.layouts, "layouts", layouts, "function layouts that each side's programs are built in, 1 for the linker's own alone")
 	flags.StringVar(&f.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	flags.StringVar(&f.resume, "resume", "", "continue the run in `file`, in the folder where it was begun, with its remaining budget or the one given")
-	flags.BoolVar(&f.gate, "gate", false, "with two sides: fail if a row regressed, as `postage compare --gate` does")
+	flags.BoolVar(&f.gate, "gate", false, "with two sides: fail if a row regressed, as compare --gate does")
 	flags.BoolVar(&f.list, "list", false, "print what would be measured, and measure nothing")
 	f.formFlags.register(cmd)
 	cmd.MarkFlagsMutuallyExclusive("vary", "against")
