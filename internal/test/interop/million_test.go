@@ -11,7 +11,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -23,13 +22,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-
-	webpushgo "github.com/SherClockHolmes/webpush-go"
 
 	"postage/webpush"
 	"postage/webpush/pushtest"
@@ -39,8 +33,7 @@ import (
 // The proof of a broadcast to a million: a push service in a process of its own, with HTTP/2 and
 // four origins, of which one throttles and one never answers; at a third, single devices are
 // throttled for an hour, eight neighbours at a time; and a sender in another. Counted at the
-// service: nothing lost, nothing doubled. Beside it the two healthy origins alone, and the loop
-// that one writes with webpush-go.
+// service: nothing lost, nothing doubled. Beside it the two healthy origins alone.
 //
 //	go test -run TestMillion -v ./internal/test/interop                                     4,000 subscriptions
 //	POSTAGE_LONG=1 go test -run TestMillion -v ./internal/test/interop                      100,000, in a minute
@@ -61,15 +54,12 @@ type millionPlan struct {
 	perSecond   int // of the throttling origin
 	timeout     time.Duration
 	patience    time.Duration
-	sessions    int // subscriptions of each healthy origin in the comparison of sessions
-	webpushGo   int // likewise of webpush-go
 	memoryLimit string
 }
 
 func planFor(n int) millionPlan {
 	p := millionPlan{crowd: [originCount]int{n * 44 / 100, n * 44 / 100, n * 6 / 100, n * 6 / 100}, memoryLimit: "345MiB"}
 	p.perSecond, p.timeout, p.patience = max(n/1000, 200), 10*time.Second, 20*time.Second
-	p.sessions, p.webpushGo = max(n/14, n*44/100/5), max(n/28, n*44/100/10)
 	return p
 }
 
@@ -79,22 +69,18 @@ type senderJob struct {
 	URLs     []string // of origins
 	Crowds   []string // where the endpoints of each begin
 	Crowd    []int    // how many at each
-	Library  string   // webpush or webpush-go
-	Sessions bool     // send twice, and measure the second
 	Timeout  time.Duration
 	Patience time.Duration
 }
 
 // senderReport is what a sender says, as JSON.
 type senderReport struct {
-	Accepted  []int     // at each origin
-	Deferred  []int     // likewise
-	Elapsed   []float64 // seconds to the last accepted of each origin
-	Outcomes  map[string]int
-	CPU       float64 // seconds, user and system, of sending
-	LoadedMB  float64 // resident, with subscriptions loaded
-	PeakMB    float64 // most ever resident
-	TotalSecs float64
+	Accepted []int     // at each origin
+	Deferred []int     // likewise
+	Elapsed  []float64 // seconds to the last accepted of each origin
+	Outcomes map[string]int
+	LoadedMB float64 // resident, with subscriptions loaded
+	PeakMB   float64 // most ever resident
 }
 
 // The test program is also the service and the sender, in processes of their own.
@@ -121,7 +107,7 @@ func TestMillion(t *testing.T) {
 	}
 	p := planFor(n)
 	service := startService(t, p)
-	job := senderJob{Root: service.root, URLs: service.URLs, Crowds: service.Crowds, Crowd: p.crowd[:], Library: "webpush", Timeout: p.timeout, Patience: p.patience}
+	job := senderJob{Root: service.root, URLs: service.URLs, Crowds: service.Crowds, Crowd: p.crowd[:], Timeout: p.timeout, Patience: p.patience}
 
 	alone := job
 	alone.Crowd = []int{p.crowd[healthyA], p.crowd[healthyB], 0, 0}
@@ -137,19 +123,6 @@ func TestMillion(t *testing.T) {
 	}
 	t.Logf("the throttling origin took its %d at %d a second in %.1f s", all.Accepted[throttling], p.perSecond, all.Elapsed[throttling])
 
-	session := job
-	session.Crowd, session.Sessions = []int{p.sessions, p.sessions, 0, 0}, true
-	sessionReport := runSender(t, session, p.memoryLimit)
-	service.checkTimes(t, "sessions", sessionReport, session.Crowd, 2)
-
-	theirs := job
-	theirs.Crowd, theirs.Library = []int{p.webpushGo, p.webpushGo, 0, 0}, "webpush-go"
-	theirReport := runSender(t, theirs, "")
-	service.check(t, "webpush-go", theirReport, theirs.Crowd)
-
-	rate := func(r senderReport) float64 { return float64(r.Accepted[healthyA]+r.Accepted[healthyB]) / r.CPU }
-	t.Logf("messages per CPU second of the sender: strict %.0f, sessions %.0f, webpush-go's loop %.0f", rate(aloneReport), rate(sessionReport), rate(theirReport))
-	t.Logf("beside webpush-go: strict %.2f times (wanted: 2), sessions %.2f times (wanted: 4)", rate(aloneReport)/rate(theirReport), rate(sessionReport)/rate(theirReport))
 	if n == 1_000_000 && all.PeakMB > 400 {
 		t.Errorf("the sender took %.0f MB", all.PeakMB)
 	}
@@ -157,11 +130,6 @@ func TestMillion(t *testing.T) {
 
 // check compares what a sender says with what the service counted, once each.
 func (s *serviceProcess) check(t *testing.T, name string, r senderReport, crowd []int) {
-	t.Helper()
-	s.checkTimes(t, name, r, crowd, 1)
-}
-
-func (s *serviceProcess) checkTimes(t *testing.T, name string, r senderReport, crowd []int, times int) {
 	t.Helper()
 	counted := s.count(t)
 	total := 0
@@ -175,7 +143,7 @@ func (s *serviceProcess) checkTimes(t *testing.T, name string, r senderReport, c
 		}
 		c := counted[o]
 		t.Logf("%s, origin %d: %d subscriptions, %d accepted, at the service %d once, %d more often", name, o+1, n, r.Accepted[o], c.Once, c.More)
-		if r.Accepted[o] != want || c.Once+c.More != want || times == 1 && c.More != 0 || times > 1 && (c.Once != 0 || c.Messages != times*want) {
+		if r.Accepted[o] != want || c.Once != want || c.More != 0 {
 			t.Errorf("%s, origin %d: lost or doubled: want %d", name, o+1, want)
 		}
 		total += n
@@ -189,7 +157,7 @@ func (s *serviceProcess) checkTimes(t *testing.T, name string, r senderReport, c
 	}
 	deferred := r.Deferred[healthyA] + r.Deferred[healthyB] + r.Deferred[throttling]
 	t.Logf("%s: healthy messages deferred: %d", name, deferred)
-	if devices := throttledDevices(crowd[healthyA]); deferred != 0 || r.Outcomes["rate limited"] != devices && r.Outcomes["429 Too Many Requests"] != devices {
+	if devices := throttledDevices(crowd[healthyA]); deferred != 0 || r.Outcomes["rate limited"] != devices {
 		t.Errorf("%s: %d healthy ones deferred, %v; want none, and %d rate limited", name, deferred, r.Outcomes, devices)
 	}
 }
@@ -218,8 +186,8 @@ type serviceProcess struct {
 	out    *bufio.Scanner
 }
 
-// crowdCount is what one origin counted.
-type crowdCount struct{ Once, More, Messages int }
+// crowdCount is how many subscriptions of one origin were sent to once, and more often.
+type crowdCount struct{ Once, More int }
 
 func startService(t *testing.T, p millionPlan) *serviceProcess {
 	t.Helper()
@@ -304,7 +272,6 @@ func childService() error {
 				if len(seen[o]) > 0 {
 					n -= seen[o][i]
 				}
-				counts[o].Messages += n
 				switch {
 				case n == 1:
 					counts[o].Once++
@@ -363,12 +330,7 @@ func childSender() error {
 	}
 	report := senderReport{Accepted: make([]int, len(job.URLs)), Deferred: make([]int, len(job.URLs)), Elapsed: make([]float64, len(job.URLs)), Outcomes: map[string]int{}}
 	message := slices.Clip([]byte(strings.Repeat("All the world's a stage, and all the men and women merely players. ", 6)[:365]))
-	if job.Library == "webpush" {
-		err = sendOurs(job, transport, keys, message, &report)
-	} else {
-		err = sendTheirs(job, transport, keys, message, &report)
-	}
-	if err != nil {
+	if err := broadcast(job, transport, keys, message, &report); err != nil {
 		return err
 	}
 	if report.PeakMB, err = residentMB("VmHWM"); err != nil {
@@ -417,7 +379,7 @@ func crowdOf(job senderJob, each func(endpoint, p256dh, auth string) error) erro
 	}
 }
 
-func sendOurs(job senderJob, transport *http.Transport, keys *webpush.VAPIDKeys, message []byte, report *senderReport) error {
+func broadcast(job senderJob, transport *http.Transport, keys *webpush.VAPIDKeys, message []byte, report *senderReport) error {
 	total := 0
 	for _, n := range job.Crowd {
 		total += n
@@ -442,10 +404,6 @@ func sendOurs(job senderJob, transport *http.Transport, keys *webpush.VAPIDKeys,
 	cfg := webpush.Config{
 		Keys: ring, Subject: "mailto:ops@example.com", Transport: transport, Timeout: job.Timeout, Limits: webpush.Limits{Backlog: total + 1, Patience: job.Patience},
 	}
-	rounds := 1
-	if job.Sessions {
-		cfg.Reuse, rounds = webpush.SessionKeys(time.Hour, total), 2
-	}
 	client, err := webpush.NewClient(cfg)
 	if err != nil {
 		return err
@@ -455,80 +413,19 @@ func sendOurs(job senderJob, transport *http.Transport, keys *webpush.VAPIDKeys,
 	for o, url := range job.URLs {
 		origin[url] = o
 	}
-	for range rounds {
-		clear(report.Accepted)
-		clear(report.Deferred)
-		clear(report.Outcomes)
-		start, before := time.Now(), cpuSeconds()
-		for sub, result := range client.Broadcast(context.Background(), slices.Values(subs), message, webpush.Options{TTL: time.Hour}) {
-			outcome := result.Outcome()
-			report.Outcomes[outcome.String()]++
-			switch o := origin[sub.Origin()]; outcome {
-			case webpush.Accepted:
-				report.Accepted[o]++
-				report.Elapsed[o] = time.Since(start).Seconds()
-			case webpush.Deferred:
-				report.Deferred[o]++
-			}
+	start := time.Now()
+	for sub, result := range client.Broadcast(context.Background(), slices.Values(subs), message, webpush.Options{TTL: time.Hour}) {
+		outcome := result.Outcome()
+		report.Outcomes[outcome.String()]++
+		switch o := origin[sub.Origin()]; outcome {
+		case webpush.Accepted:
+			report.Accepted[o]++
+			report.Elapsed[o] = time.Since(start).Seconds()
+		case webpush.Deferred:
+			report.Deferred[o]++
 		}
-		report.CPU, report.TotalSecs = cpuSeconds()-before, time.Since(start).Seconds()
 	}
 	return nil
-}
-
-// sendTheirs is the loop that one writes with webpush-go: goroutines that share a
-// client. It is given the same transport and messages of the same length.
-func sendTheirs(job senderJob, transport *http.Transport, keys *webpush.VAPIDKeys, message []byte, report *senderReport) error {
-	var subs []webpushgo.Subscription
-	err := crowdOf(job, func(endpoint, p256dh, auth string) error {
-		subs = append(subs, webpushgo.Subscription{Endpoint: endpoint, Keys: webpushgo.Keys{Auth: auth, P256dh: p256dh}})
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	client := &http.Client{Transport: transport}
-	var next atomic.Int64
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	start, before := time.Now(), cpuSeconds()
-	for range 128 { // 64 for each of the two origins, as ours
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(subs)); i = next.Add(1) - 1 {
-				response, err2 := webpushgo.SendNotification(message, &subs[i], &webpushgo.Options{
-					HTTPClient: client, Subscriber: "ops@example.com", TTL: 3600, RecordSize: 86 + 365 + 1 + 16, // no padding
-					VAPIDPublicKey: keys.PublicKey(), VAPIDPrivateKey: keys.PrivateKey(),
-				})
-				mu.Lock()
-				if err2 != nil {
-					err = errors.Join(err, err2)
-					mu.Unlock()
-					return
-				}
-				report.Outcomes[response.Status]++
-				for o, url := range job.URLs {
-					if response.StatusCode == http.StatusCreated && strings.HasPrefix(subs[i].Endpoint, url) {
-						report.Accepted[o]++
-						report.Elapsed[o] = time.Since(start).Seconds()
-					}
-				}
-				mu.Unlock()
-				response.Body.Close()
-			}
-		})
-	}
-	wg.Wait()
-	report.CPU, report.TotalSecs = cpuSeconds()-before, time.Since(start).Seconds()
-	return err
-}
-
-// cpuSeconds is the processor time of this process, user and system.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
 // residentMB reads a line of /proc/self/status, in megabytes.
