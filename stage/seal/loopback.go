@@ -1,7 +1,6 @@
 package seal
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,8 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	webpushgo "github.com/SherClockHolmes/webpush-go"
@@ -205,7 +202,7 @@ func loopWebpushGo(s *serviceAddress, transport *http.Transport) (broadcast, err
 	})
 	msg := message()
 	return func(origin, n int) error {
-		return inTurns(n, func(i int) error {
+		return inTurns(min(n, inflight), n, func(_, i int) error {
 			response, err := webpushgo.SendNotification(msg, subs[origin][i%len(subs[origin])], options)
 			if err != nil {
 				return err
@@ -216,21 +213,4 @@ func loopWebpushGo(s *serviceAddress, transport *http.Transport) (broadcast, err
 			return errors.Join(err, response.Body.Close())
 		})
 	}, err
-}
-
-// inTurns has goroutines do n pieces of work: whichever is done takes the next. An error ends its
-// goroutine, and one is returned.
-func inTurns(n int, work func(i int) error) error {
-	var group sync.WaitGroup
-	var taken atomic.Int64
-	errs := make([]error, inflight)
-	for g := range errs {
-		group.Go(func() {
-			for i := int(taken.Add(1)) - 1; i < n && errs[g] == nil; i = int(taken.Add(1)) - 1 {
-				errs[g] = work(i)
-			}
-		})
-	}
-	group.Wait()
-	return cmp.Or(errs...)
 }
