@@ -25,7 +25,7 @@ import (
 
 // Config says what the server is.
 type Config struct {
-	// Server is nethttp, xnet, fasthttp, http3, grpc, connect, tcp, tls, quic or handshake.
+	// Server is nethttp, fasthttp, http3, grpc, connect, tcp, tls, quic or handshake.
 	Server string `json:"server"`
 	// Addr is where to listen, "" for any free port of 127.0.0.1, or of Place.
 	Addr string `json:"addr,omitempty"`
@@ -44,10 +44,6 @@ type Config struct {
 	MaxBody int64 `json:"max_body,omitempty"`
 	// Fault makes the server misbehave, for tests of proofs.
 	Fault Fault `json:"fault,omitempty"`
-	// The server pauses for Stall milliseconds at the start of every StallEvery milliseconds by the
-	// clock. A test can then compute what a load generator must measure.
-	Stall      int64 `json:"stall_ms,omitempty"`
-	StallEvery int64 `json:"stall_every_ms,omitempty"`
 }
 
 // Fault is how a server misbehaves.
@@ -140,7 +136,6 @@ func (h *host) listen() (addr string, err error) {
 	h.filling = hello.Filling(h.config.Answer, 0)
 	start, ok := map[string]func() (string, error){
 		"nethttp":   h.netHTTP,
-		"xnet":      h.xnet,
 		"connect":   h.connect,
 		"fasthttp":  h.fastHTTP,
 		"http3":     h.http3,
@@ -252,9 +247,6 @@ func (h *host) request(proto string) {
 	if h.config.Fault.DieAfter > 0 && n == h.config.Fault.DieAfter {
 		fmt.Fprintln(os.Stderr, "greeter: dies as it was told to")
 		os.Exit(7)
-	}
-	if h.config.Stall > 0 {
-		h.stall()
 	}
 }
 
