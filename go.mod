@@ -7,7 +7,6 @@ require (
 	capnproto.org/go/capnp/v3 v3.1.0-alpha.2
 	charm.land/lipgloss/v2 v2.0.6
 	connectrpc.com/connect v1.21.1
-	filippo.io/nistec v0.0.4
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/SherClockHolmes/webpush-go v1.4.0
 	github.com/VictoriaMetrics/easyproto v1.2.0

@@ -21,9 +21,7 @@ type contender struct {
 	key, token freshness
 	// alone is for the page's row that makes only a key and a token, no message.
 	alone bool
-	// impossible is the reason why the row does not exist.
-	impossible string
-	open       func(w *workload, pad padding) (maker, error)
+	open  func(w *workload, pad padding) (maker, error)
 }
 
 // freshness is how long something is used before a new one is made.
@@ -81,11 +79,8 @@ func (p product) fields() http.Header {
 
 func (c *contender) row(pad padding) lab.Contender {
 	row := lab.Contender{
-		Name: c.name, Module: c.module, OwnFloor: c.ownFloor, NotPossible: c.impossible,
+		Name: c.name, Module: c.module, OwnFloor: c.ownFloor,
 		Settings: record.KeysOf(c.name).Settings(c.settings),
-	}
-	if c.impossible != "" {
-		return row
 	}
 	row.Checks = "the messages of two rounds of the subscriptions are opened by an independent receiver and their tokens verified; only those keys and tokens that the row says are used twice"
 	if c.alone {
@@ -143,18 +138,10 @@ func (in *instance) Close() error {
 	return in.maker.close()
 }
 
-// bodyBytes is the length of the message when sealed.
-func (in *instance) bodyBytes() int {
-	if in.pad {
-		return webpush.MaxBodyBytes
-	}
-	return len(in.workload.message) + webpush.OverheadBytes
-}
-
 // Metrics returns the length of the request's body in bytes.
 func (in *instance) Metrics() map[string]float64 {
 	if in.contender.alone {
 		return nil
 	}
-	return map[string]float64{record.EncodedBytes: float64(in.bodyBytes())}
+	return map[string]float64{record.EncodedBytes: float64(in.pad.bodyBytes())}
 }

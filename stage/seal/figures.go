@@ -17,8 +17,7 @@ func spoken(caseName string) string {
 		return strings.TrimSuffix(part+" alone, "+keys.Get("plaintext")+" bytes", ",  bytes")
 	}
 	return map[string]string{
-		"pad=none": "a push, sealed", "pad=4096": "a padded push, sealed", "slice=parallel": "a push, by two processors",
-		"slice=sessions": "a push, of many sessions", "slice=payload": "a payload, sealed", "slice=page": "the page's push, sealed",
+		"pad=none": "a push, sealed", "pad=4096": "a padded push, sealed", "slice=page": "the page's push, sealed",
 		"send=loopback": "a push, sealed and sent",
 	}[keys.Join("/")]
 }

@@ -17,8 +17,8 @@ func Suite() lab.Suite {
 
 func cases(set lab.Settings) []lab.Case {
 	pad := padding(set["pad"] == padding(true).String())
-	list := []lab.Case{modesCase(pad), parallelCase(), sessionsCase(), payloadCase(), pageCase(), loopbackCase()}
-	return append(list, part(pad, keygen), part(pad, agreement, combAgreement), part(pad, signature),
+	list := []lab.Case{modesCase(pad), pageCase(), loopbackCase()}
+	return append(list, part(pad, keygen), part(pad, agreement), part(pad, signature),
 		part(pad, schedule, stdSchedule), part(pad, contentSchedule, stdContentSchedule), part(pad, salt), part(pad, seal))
 }
 
@@ -56,7 +56,6 @@ func modesCase(pad padding) lab.Case {
 	}
 	c.Contenders = append(c.Contenders,
 		composed("strict", pad, keygen, agreement, salt, schedule, seal),
-		composed("strict/ecdh=comb", pad, keygen, combAgreement, salt, schedule, seal),
 		composed("shared", pad, agreement, salt, schedule, seal),
 		composed("session", pad, salt, contentSchedule, seal),
 		composed("session/hkdf=std", pad, salt, stdContentSchedule, seal))
