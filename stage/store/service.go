@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -20,17 +19,13 @@ import (
 )
 
 // newService returns the run's PostgreSQL: a scratch cluster with or without fsync, or the user's
-// own server (see userDSN and package postgres). If PostgreSQL is not installed, it is downloaded
-// once, which is announced, from POSTAGE_PG_REPOSITORY if that is set; POSTAGE_PG_DOWNLOAD=no
-// forbids that.
+// own server (see userDSN and package postgres).
 func newService(use *userDSN, fsync bool) *lab.Service {
-	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
+	return &lab.Service{Start: func(ctx context.Context, _ io.Writer) (*lab.Running, error) {
 		o := postgres.Options{
-			DSN: use.text, Log: log,
+			DSN: use.text,
 			// Two of these may run at a time, each in a schema of its own.
-			Schema:     map[bool]string{false: "postage", true: "postage_fsync"}[fsync],
-			NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") == "no",
-			Repository: os.Getenv("POSTAGE_PG_REPOSITORY"),
+			Schema: map[bool]string{false: "postage", true: "postage_fsync"}[fsync],
 			Scratch: pgtest.Options{
 				Fsync: fsync,
 				// No checkpoint and no autovacuum during a batch.
