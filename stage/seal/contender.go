@@ -31,7 +31,6 @@ const (
 	perMessage      freshness = "fresh for every message"
 	perSubscription freshness = "kept for a subscription"
 	perOrigin       freshness = "kept for an origin"
-	perBroadcast    freshness = "one for a broadcast"
 )
 
 // padding is how far messages are padded: to bodies of 4096 bytes, or not at all.
@@ -55,10 +54,7 @@ func (p padding) bodyBytes() int {
 // A maker prepares messages.
 type maker struct {
 	// make prepares the message for recipient i.
-	make func(i int) (product, error)
-	// many, if there is one, makes n messages in a batch, the first for recipient i, and hands each
-	// to sink, which may be nil.
-	many  func(i, n int, sink func(*http.Request)) error
+	make  func(i int) (product, error)
 	close func() error // nil if there is nothing to close
 }
 
@@ -115,11 +111,6 @@ type instance struct {
 }
 
 func (in *instance) Run(n int) (err error) {
-	if in.maker.many != nil {
-		i := in.next
-		in.next = (i + n) % len(in.workload.recipients)
-		return in.maker.many(i, n, nil)
-	}
 	for range n {
 		if in.last, err = in.maker.make(in.next); err != nil {
 			return err

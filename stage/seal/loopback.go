@@ -218,6 +218,23 @@ func loopWebpushGo(s *serviceAddress, transport *http.Transport) (broadcast, err
 	}, err
 }
 
+// toAll broadcasts a message to n subscriptions.
+func toAll(c *webpush.Client, n int, subscription func(i int) webpush.Subscription, message []byte, options webpush.Options) error {
+	to := func(yield func(webpush.Subscription) bool) {
+		for i := range n {
+			if !yield(subscription(i)) {
+				return
+			}
+		}
+	}
+	for _, result := range c.Broadcast(context.Background(), to, message, options) {
+		if result.Err != nil {
+			return result.Err
+		}
+	}
+	return nil
+}
+
 // inTurns has workers do n pieces of work: whichever is done takes the next. The caller is one of
 // them. The first error of each worker ends it, and is returned.
 func inTurns(workers, n int, work func(worker, i int) error) error {

@@ -56,28 +56,6 @@ func (in *instance) Prove(ctx context.Context) error {
 // products makes rounds of messages to all recipients, and returns copies of them.
 func (in *instance) products(ctx context.Context, rounds int) (made []product, err error) {
 	recipients := in.workload.recipients
-	if in.maker.many != nil {
-		// Two messages to one subscription could otherwise be sealed at the same time, before there
-		// is a session.
-		if err := in.maker.many(0, len(recipients), nil); err != nil {
-			return nil, err
-		}
-		byURL := map[string][]*http.Request{}
-		err := in.maker.many(0, rounds*len(recipients), func(r *http.Request) {
-			byURL[r.URL.String()] = append(byURL[r.URL.String()], r)
-		})
-		for n := range rounds * len(recipients) {
-			requests := byURL[recipients[n%len(recipients)].url]
-			if err == nil && len(requests) != rounds {
-				err = fmt.Errorf("%d messages for recipient %d, want %d", len(requests), n, rounds)
-			}
-			if err != nil {
-				return nil, err
-			}
-			made = append(made, product{request: requests[n/len(recipients)]})
-		}
-		return made, nil
-	}
 	in.next = 0
 	for range rounds * len(recipients) {
 		if err := errors.Join(ctx.Err(), in.Run(1)); err != nil {
@@ -162,8 +140,6 @@ func (s *seen) want(f freshness) error {
 			return u.recipient
 		case perOrigin:
 			return u.origin
-		case perBroadcast:
-			return "all"
 		}
 		return u
 	}
