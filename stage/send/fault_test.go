@@ -292,17 +292,16 @@ func TestHalfClosed(t *testing.T) {
 	}
 }
 
-func TestBodyTooLarge(t *testing.T) {
+// A request that the server refuses is an error that gives the server's reason.
+func TestRefusedRequest(t *testing.T) {
 	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(), connectProto("http1"), connectProto("http2"), grpcWeb("http2")} {
-		s := secure()
-		s.size = 64 << 10
-		in, err := opened(t, tr, s, func(c *greeter.Config) { c.MaxBody = 1 << 10 })
+		in, err := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.Refuse = true })
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = in.Prove(context.Background())
 		t.Logf("%s: %v", tr.name, err)
-		wantError(t, err, "413", "larger than", "too large")
+		wantError(t, err, "refused, as it was told to")
 	}
 }
 

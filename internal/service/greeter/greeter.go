@@ -40,8 +40,6 @@ type Config struct {
 	Body string `json:"body"`
 	// Early lets clients send before the handshake is done (QUIC's 0-RTT).
 	Early bool `json:"early,omitempty"`
-	// MaxBody is the longest request body in bytes, 0 for the server's own limit.
-	MaxBody int64 `json:"max_body,omitempty"`
 	// Fault makes the server misbehave, for tests of proofs.
 	Fault Fault `json:"fault,omitempty"`
 }
@@ -56,6 +54,8 @@ type Fault struct {
 	HalfClose bool `json:"half_close,omitempty"`
 	// Garble makes it change the reply.
 	Garble bool `json:"garble,omitempty"`
+	// Refuse makes it answer with an error.
+	Refuse bool `json:"refuse,omitempty"`
 }
 
 // Counters is what the server has done since it was started.
@@ -255,6 +255,9 @@ func (h *host) greet(request *hello.Request, proto string) (*hello.Reply, error)
 	if h.handler != nil {
 		payload, err := h.handler(request.Payload)
 		return &hello.Reply{Payload: payload}, err
+	}
+	if h.config.Fault.Refuse {
+		return nil, errors.New("refused, as it was told to")
 	}
 	reply := hello.Greeting(request, proto)
 	if h.filling != nil {
