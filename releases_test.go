@@ -1,9 +1,7 @@
 package postage_test
 
 import (
-	"cmp"
 	"encoding/json"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,9 +50,6 @@ func TestNewestReleases(t *testing.T) {
 			all[m.Path+" "+m.Version] = m
 		}
 	}
-	for _, m := range releases(t, ".", slices.Collect(maps.Values(generators(t)))) {
-		all[m.Path+" "+m.Version] = m
-	}
 	for name, m := range all {
 		switch why, known := reasons[name]; {
 		case m.Error == nil && m.Update == nil:
@@ -90,9 +85,8 @@ func TestReleasesOfContenders(t *testing.T) {
 		t.Fatalf("the test reads %d of %d rows", len(rows), lines-1)
 	}
 	args := []string{"list", "-e", "-m", "-json"}
-	at := generators(t)
 	for _, row := range rows {
-		args = append(args, cmp.Or(at[row[1]], row[1]))
+		args = append(args, row[1])
 	}
 	decoder := json.NewDecoder(strings.NewReader(string(goIn(t, ".", args...))))
 	for _, row := range rows {
@@ -156,21 +150,6 @@ func newest(t *testing.T, dir string) []required {
 		}
 	}
 	return releases(t, dir, modules)
-}
-
-// generators are the modules of programs that go:generate runs at a version, without a go.mod, with
-// that version, by their paths.
-func generators(t *testing.T) map[string]string {
-	t.Helper()
-	out, err := exec.Command("git", "grep", "-h", "^//go:generate .*go run .*@v", "--", "*.go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	modules := map[string]string{}
-	for _, m := range regexp.MustCompile(`go run (\S+?)(?:/cmd/\S+)?(@v\S+)`).FindAllStringSubmatch(string(out), -1) {
-		modules[m[1]] = m[1] + m[2]
-	}
-	return modules
 }
 
 // releases asks the module proxy about modules, up to three times about those that it has no answer

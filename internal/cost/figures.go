@@ -21,9 +21,6 @@ type Figures struct {
 	// Says returns the sentences that go before everything else on a case, none where the record
 	// has too little for one. Optional.
 	Says func(*record.Record, *verdict.CaseResult) []string
-	// Together says something of all cases of a record, which goes before everything else too.
-	// Optional.
-	Together func([]*verdict.CaseResult) []string
 	// Ends says which message a row encodes, and where it is decoded, nil for other rows. Optional.
 	Ends func(*record.Row) *Ends
 }

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
@@ -59,7 +57,7 @@ func insecure(host string) *rest.Config {
 }
 
 // newFakeCluster is an API server as far as the probes need it: it serves all content types but
-// YAML, has no Deployments, and denies permission for the refused requests.
+// YAML, has no Releases, and denies permission for the refused requests.
 func newFakeCluster(t *testing.T, refused ...string) *fake {
 	return newFake(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
@@ -70,7 +68,7 @@ func newFakeCluster(t *testing.T, refused ...string) *fake {
 		}
 		yaml := byName("yaml").contentType
 		switch {
-		case strings.Contains(r.URL.Path, "/deployments"):
+		case strings.Contains(r.URL.Path, "/releases"):
 			http.NotFound(w, r)
 		case r.Header.Get("Content-Type") == yaml:
 			http.Error(w, "", http.StatusUnsupportedMediaType)
@@ -112,7 +110,7 @@ func TestRefusedIsNotAskedFor(t *testing.T) {
 	for kind, reason := range map[string]string{
 		"configmap":   "no permission at " + cluster.URL + " to create configmaps",
 		"clusterrole": "not served here (HTTP 415/406)", // in YAML
-		"deployment":  "not served here: the server has no deployments of apps/v1",
+		"release":     "not served here: the server has no releases of " + kube.ReleaseVersion.String(),
 	} {
 		c := caseNamed(t, "Apply/server=user/op=crud/kind="+kind+"/inflight=1")
 		for i := range c.Contenders {
@@ -206,35 +204,5 @@ func TestProxy(t *testing.T) {
 		}
 	default:
 		t.Error("the proxy was passed by")
-	}
-}
-
-// A watch that is refused, or that ends before it has reported all objects, is an error. The floor
-// can be closed afterwards.
-func TestWatchRefused(t *testing.T) {
-	for name, handler := range map[string]http.HandlerFunc{
-		"refused": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
-		"short":   func(http.ResponseWriter, *http.Request) {},
-	} {
-		server := newFake(t, handler)
-		raw, err := openRaw(t.Context(), insecure(server.URL))
-		if err != nil {
-			t.Fatal(err)
-		}
-		in := &instance{spec: one("watch"), media: byName("protobuf"), ctx: context.Background(), names: names{worker: "w"}}
-		c := &prebuilt{in: in, media: in.media, collection: in.kind.collection("default"), raw: raw}
-		if err := c.follow(1); err == nil {
-			t.Errorf("%s: is no error", name)
-		}
-		closed := make(chan error, 1)
-		go func() { closed <- c.close() }()
-		select {
-		case err := <-closed:
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("%s: close hangs", name)
-		}
 	}
 }

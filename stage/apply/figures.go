@@ -12,8 +12,7 @@ func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 // kubectl does: "ConfigMap created".
 var (
 	spokenKinds = map[string]string{
-		"configmap": "ConfigMap", "clusterrole": "ClusterRole", "deployment": "Deployment", "release": "Release", "podlist500": "500 Pods",
-		"configmap1MB": "1 MB ConfigMap", "releaselist500": "500 Releases",
+		"configmap": "ConfigMap", "clusterrole": "ClusterRole", "release": "Release", "podlist500": "500 Pods",
 	}
 	spokenOps = map[string]string{
 		crud: " life cycle", "create": " created", "get": " read", "update": " updated", "delete": " deleted", "watch": " watched",

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,14 +45,12 @@ type resource interface {
 }
 
 func kinds() []kind {
-	all := []string{crud, "create", "get", "update", "list100", "watch", "delete"}
 	return []kind{
-		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, ops: all, make: configMap,
+		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, make: configMap,
+			ops:  []string{crud, "create", "get", "update", "list100", "watch", "delete"},
 			open: typedClient(kube.ConfigMaps, func(l *corev1.ConfigMapList) []object { return pointers(l.Items) })},
 		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", ops: []string{crud}, make: clusterRole,
 			open: typedClient(kube.ClusterRoles, func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) })},
-		{name: "deployment", group: appsv1.GroupName, version: "v1", resource: "deployments", namespaced: true, ops: all, make: deployment,
-			open: typedClient(kube.Deployments, func(l *appsv1.DeploymentList) []object { return pointers(l.Items) })},
 		{name: "release", group: kube.ReleaseVersion.Group, version: "v1", resource: "releases", namespaced: true, custom: true,
 			ops: []string{crud, "get", "list500", "watch"}, make: release,
 			open: typedClient(kube.Releases, func(l *kube.ReleaseList) []object { return pointers(l.Items) })},
@@ -147,25 +144,6 @@ func clusterRole(meta metav1.ObjectMeta) object {
 	}}
 }
 
-// deployment has no replicas, so that nothing ever runs.
-func deployment(meta metav1.ObjectMeta) object {
-	labels := map[string]string{"app": meta.Name}
-	return &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
-		Replicas: new(int32),
-		Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{
-				Name:  "hello",
-				Image: "example.invalid/hello:1.2.3",
-				Args:  []string{"--listen=:8080", "--greeting=Hello, World!"},
-				Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}},
-				Env:   []corev1.EnvVar{{Name: "LOG_LEVEL", Value: "info"}},
-			}}},
-		},
-	}}
-}
-
 func kindByName(name string) kind { return named(kinds(), name, func(k kind) string { return k.name }) }
 
 // named finds what has a name. It panics for a name that this package does not have.
@@ -175,23 +153,4 @@ func named[T any](all []T, name string, of func(T) string) T {
 		panic(fmt.Sprintf("apply: there is no %T %s", *new(T), name))
 	}
 	return all[i]
-}
-
-// withDefaults adds the fields that the server has filled in by itself to the object as it was
-// made. Only a Deployment has such fields.
-func (k *kind) withDefaults(want, got object) {
-	w, ok := want.(*appsv1.Deployment)
-	if !ok {
-		return
-	}
-	g := got.(*appsv1.Deployment)
-	w.Status = g.Status
-	w.Spec.Strategy, w.Spec.RevisionHistoryLimit, w.Spec.ProgressDeadlineSeconds = g.Spec.Strategy, g.Spec.RevisionHistoryLimit, g.Spec.ProgressDeadlineSeconds
-	wp, gp := &w.Spec.Template.Spec, &g.Spec.Template.Spec
-	wp.RestartPolicy, wp.DNSPolicy, wp.SchedulerName, wp.TerminationGracePeriodSeconds, wp.SecurityContext =
-		gp.RestartPolicy, gp.DNSPolicy, gp.SchedulerName, gp.TerminationGracePeriodSeconds, gp.SecurityContext
-	if len(gp.Containers) == 1 {
-		wc, gc := &wp.Containers[0], &gp.Containers[0]
-		wc.TerminationMessagePath, wc.TerminationMessagePolicy, wc.ImagePullPolicy = gc.TerminationMessagePath, gc.TerminationMessagePolicy, gc.ImagePullPolicy
-	}
 }

@@ -197,9 +197,7 @@ func (in *instance) checkObject(got object, name, change string) error {
 	got.SetGeneration(0)
 	got.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	annotations := got.GetAnnotations()
-	delete(annotations, "kcp.io/cluster")                    // kcp's
-	delete(annotations, "deployment.kubernetes.io/revision") // a controller's
-	in.kind.withDefaults(want, got)
+	delete(annotations, "kcp.io/cluster") // kcp's
 	if !equality.Semantic.DeepEqual(got, want) {
 		return fmt.Errorf("%s: is %+v, want %+v", name, got, want)
 	}

@@ -48,18 +48,6 @@ func release(meta metav1.ObjectMeta) object {
 	return r
 }
 
-// releaseList is a list as a controller gets it.
-func releaseList(uint64) runtime.Object {
-	list := &kube.ReleaseList{TypeMeta: metav1.TypeMeta{Kind: "ReleaseList", APIVersion: kube.ReleaseVersion.String()}, ListMeta: metav1.ListMeta{ResourceVersion: "123456"}}
-	for i := range 500 {
-		r := release(metav1.ObjectMeta{Name: fmt.Sprintf("checkout-%05d", i), Namespace: "shop", UID: "0e3f6a6c-9ed2-4a54-8e5b-0d6f8c1f2a3b",
-			ResourceVersion: fmt.Sprint(100_000 + i), Labels: map[string]string{"app": "checkout"}}).(*kube.Release)
-		r.Kind, r.APIVersion = "Release", kube.ReleaseVersion.String()
-		list.Items = append(list.Items, *r)
-	}
-	return list
-}
-
 // noProtobuf is why there is no custom resource in protobuf.
 const noProtobuf = "the server knows a custom resource by its schema alone, which has no protobuf: it answers HTTP 415"
 

@@ -58,10 +58,7 @@ func subjects() []subject {
 			return o
 		}})
 	}
-	return append(all,
-		subject{"configmap1MB", "a ConfigMap of 1 MB, the most that an API server takes", bigConfigMap, false, 60 * time.Millisecond},
-		subject{"podlist500", "a list of 500 Pods", podList, false, 250 * time.Millisecond},
-		subject{"releaselist500", "a list of 500 custom resources", releaseList, true, 250 * time.Millisecond})
+	return append(all, subject{"podlist500", "a list of 500 Pods", podList, false, 250 * time.Millisecond})
 }
 
 // kindOf is the name of the object's type.
@@ -71,22 +68,6 @@ func kindOf(o runtime.Object) string {
 		panic(fmt.Sprintf("apply: %T is not in client-go's scheme: %v", o, err))
 	}
 	return gvks[0].Kind
-}
-
-// bigConfigMap has 16 files of 64 KB of text with line breaks and quotes, which JSON and YAML must
-// escape.
-func bigConfigMap(seed uint64) runtime.Object {
-	r := rand.New(rand.NewPCG(seed, 6))
-	const letters = "abcdefghijklmnopqrstuvwxyz      \n\""
-	data := map[string]string{}
-	for i := range 16 {
-		text := make([]byte, 64<<10-64)
-		for j := range text {
-			text[j] = letters[r.IntN(len(letters))]
-		}
-		data[fmt.Sprintf("file-%02d.txt", i)] = string(text)
-	}
-	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "big", Namespace: "default"}, Data: data}
 }
 
 // podFields are the fields of a Pod that its creator manages and those that its kubelet does, as a

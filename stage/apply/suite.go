@@ -125,7 +125,9 @@ func clientCase(s spec, service *lab.Service) lab.Case {
 		s.kind.make, s.kind.dynamic = untyped(&s.kind), true
 		c.Contenders = append(c.Contenders, clientRow(s, byName("json")), clientRow(s, byName("cbor")))
 	}
-	c.Contenders = append(c.Contenders, floor(s))
+	if s.op.name != "watch" {
+		c.Contenders = append(c.Contenders, floor(s))
+	}
 	return c
 }
 

@@ -40,7 +40,6 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 		these(memcpy(msg)),
 		k.generated["protobuf"],
 		k.generated["opaque"],
-		k.generated["lazy"],
 		k.generated["vtprotobuf"],
 		k.generated["vtpool"],
 		k.generated["pbfast"],

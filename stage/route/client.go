@@ -26,7 +26,7 @@ type instance struct {
 	exchange *send.Exchange
 	network  *send.Network // nil over loopback
 	place    *store.Place  // nil where nothing is stored
-	backends []int         // the database's processes
+	backend  int           // the database's process
 	sum      uint64        // of the request under way
 	proving  bool
 	bytes    int // sent in the proof
@@ -75,7 +75,7 @@ func (in *instance) start(ctx context.Context, place opener) (err error) {
 	if in.server, err = proc.StartServer(ctx, serverName, c, &at); err != nil {
 		return err
 	}
-	in.backends = at.Backends
+	in.backend = at.Backend
 	in.exchange, err = p.Dial(ctx, in.network, at.Addr, in.server.Done())
 	return err
 }
@@ -244,7 +244,7 @@ func (in *instance) Counters() (map[string]float64, error) {
 		m[record.ServerCPU] = float64(c.CPUNS)
 	}
 	if in.place != nil {
-		cpu, known, err := in.place.BackendCPU(in.backends)
+		cpu, known, err := in.place.BackendCPU(in.backend)
 		if err != nil {
 			return nil, err
 		}

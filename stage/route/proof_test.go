@@ -185,27 +185,3 @@ func TestPercent(t *testing.T) {
 		t.Errorf("it says %s", got)
 	}
 }
-
-// Over a network it is said how long the way takes, and which rows take more or less of it.
-func TestSaysOverNetwork(t *testing.T) {
-	row := func(name string, role record.Role) *record.Row {
-		return &record.Row{Contender: name, Role: role, Settings: map[string]string{"link": "rtt=1ms,loss=0%,rate=10mbit"}}
-	}
-	ratio := func(x float64) *verdict.Comparison {
-		return &verdict.Comparison{Interval: verdict.Interval{Value: x, Low: x - 0.02, High: x + 0.02}}
-	}
-	c := &verdict.CaseResult{Name: "Route/msgs=100/peer=sink", Baseline: &verdict.Result{Row: row("codec=json", record.RoleBaseline), NSOp: &verdict.Interval{Value: 81.26e6}}}
-	c.Rows = []*verdict.Result{
-		{Row: row("pack=zstd/level=1", record.RoleContender), Ratio: ratio(0.3), Verdict: verdict.Faster},
-		{Row: row("proto=http2", record.RoleContender), Ratio: ratio(1), Verdict: verdict.Same},
-		{Row: row("codec=pbfast", record.RoleContender), Ratio: ratio(0.5), Verdict: verdict.Faster},
-	}
-	want := "Over rtt=1ms,loss=0%,rate=10mbit the way takes 81.3 ms; pack=zstd level=1 takes 30% (28 to 32) of that; codec=pbfast 50% (48 to 52)."
-	if got := overNetwork(c); got != want {
-		t.Errorf("it says %s\nwant    %s", got, want)
-	}
-	c.Rows = c.Rows[1:2]
-	if got := overNetwork(c); !strings.HasSuffix(got, "; of no row it is sure that it takes more or less.") {
-		t.Error(got)
-	}
-}

@@ -27,8 +27,8 @@ type config struct {
 
 // ready is the server's first answer.
 type ready struct {
-	Addr     string
-	Backends []int // the database's processes for its connection
+	Addr    string
+	Backend int // the database's process for its connection
 }
 
 // serve is the server, in a process of its own, a [proc.Server].
@@ -45,7 +45,7 @@ func (r *route) serve(stdin io.Reader, stdout io.Writer) error {
 	var at ready
 	if s.call != nil {
 		defer s.call.Close()
-		at.Backends = s.call.Backends()
+		at.Backend = s.call.Backend()
 	}
 	addr, counters, err := greeter.Listen(c.Listen, s.handle)
 	if err != nil {

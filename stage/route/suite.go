@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -89,8 +88,7 @@ func Suite(traffic encode.Traffic, database *lab.Service, stored, sent lab.Suite
 		}}
 }
 
-// cases makes the cases with msgs messages in one request: into each peer, the way as it is and at
-// half of its rate.
+// cases makes the cases with msgs messages in one request, one for each peer.
 func (r *route) cases(msgs int, database *lab.Service) (cases []lab.Case) {
 	if msgs > 1 && msgs*r.Largest > largestRequest {
 		return nil
@@ -105,17 +103,15 @@ func (r *route) cases(msgs int, database *lab.Service) (cases []lab.Case) {
 	}
 	for _, peer := range peers {
 		way := what + ", from struct over TLS into " + peer.doc + ", and the receipt back"
-		whole := r.newCase(fmt.Sprintf("Route/%smsgs=%d/peer=%s", kind, msgs, peer.name), msgs, peer.open, false)
+		whole := r.newCase(fmt.Sprintf("Route/%smsgs=%d/peer=%s", kind, msgs, peer.name), msgs, peer.open)
 		whole.Doc = "What does the way cost of " + way + "?"
 		if peer.name == "sink" && msgs == 1 {
 			whole.Headline, whole.First = true, r.first()
 		}
-		late := r.newCase(fmt.Sprintf("Route/%sslice=half/msgs=%d/peer=%s", kind, msgs, peer.name), msgs, peer.open, true)
-		late.Doc = "How long takes, at half of the rate that one connection can do, the way of " + way + "?"
 		if peer.name == "postgres" {
-			whole.Service, late.Service = database, database
+			whole.Service = database
 		}
-		cases = append(cases, whole, late)
+		cases = append(cases, whole)
 	}
 	return cases
 }
@@ -126,9 +122,6 @@ func (r *route) spoken(caseName string) string {
 	text := r.One + "'s way"
 	if n := keys.Get("msgs"); n != "1" {
 		text = n + " " + r.Many + "' way"
-	}
-	if keys.Get("slice") == "half" {
-		text += ", half rate"
 	}
 	if peer := keys.Get("peer"); peer != "sink" {
 		text += ", " + peer
@@ -148,8 +141,8 @@ func (r *route) first() []string {
 	return rows
 }
 
-// newCase has the ways as they are, and their parts; or at half of their rates.
-func (r *route) newCase(name string, msgs int, place opener, atHalf bool) lab.Case {
+// newCase has the ways, and their parts.
+func (r *route) newCase(name string, msgs int, place opener) lab.Case {
 	base := r.usual(msgs)
 	c := lab.Case{Name: name, Warning: r.Warning, Baseline: base.name(), Value: record.ValueWall}
 	add := func(row lab.Contender, w way, live []step) {
@@ -162,28 +155,19 @@ func (r *route) newCase(name string, msgs int, place opener, atHalf bool) lab.Ca
 		}
 		row.Open = func(ctx context.Context, env lab.Env) (lab.Instance, error) {
 			in, err := open(ctx, r.Traffic, work{w, msgs, env.Seed, live}, place)
-			switch {
-			case err != nil:
+			if err != nil {
 				return nil, fmt.Errorf("route: %s: %w", row.Name, err)
-			case atHalf:
-				return &half{instance: in, rng: rand.New(rand.NewPCG(env.Seed, 0)), taken: noLatencies()}, nil
 			}
 			return in, nil
 		}
 		c.Contenders = append(c.Contenders, row)
 	}
-	ways, floor := []way{base}, floorName
-	if atHalf {
-		floor = ""
-	}
-	add(lab.Contender{Name: base.name(), OwnFloor: floor, Checks: wholeChecks}, base, base.steps())
+	ways := []way{base}
+	add(lab.Contender{Name: base.name(), OwnFloor: floorName, Checks: wholeChecks}, base, base.steps())
 	for _, change := range r.changes(msgs) {
 		w := change.in(base)
 		ways = append(ways, w)
-		add(lab.Contender{Name: change.name(), OwnFloor: floor, Checks: wholeChecks}, w, w.steps())
-	}
-	if atHalf {
-		return c
+		add(lab.Contender{Name: change.name(), OwnFloor: floorName, Checks: wholeChecks}, w, w.steps())
 	}
 	add(lab.Contender{Name: floorName, Floor: true, Checks: wholeChecks}, r.bare(), []step{stepStore})
 	for _, w := range ways {
@@ -207,19 +191,15 @@ var partChecks = map[step]string{
 // leastBatch is about what a hundred ways take, the fewest of a batch.
 const leastBatch = 40 * time.Millisecond
 
-// choose leaves out the parts of all ways but the usual one, and what is done at half of a rate,
-// unless a pattern names them. network puts the network that a run asks for under the others.
+// choose leaves out the parts of all ways but the usual one, unless a pattern names them. network puts the network that a run asks for under the others.
 func (r *route) choose(c *lab.Choice, network func(*lab.Choice) error) error {
-	asked := func(key string) bool {
-		return c.Resumed || slices.ContainsFunc(c.Patterns, func(p string) bool { return strings.Contains(p, key) || p == lab.All })
-	}
-	parts, half := asked("part="), asked("slice=")
+	parts := c.Resumed || slices.ContainsFunc(c.Patterns, func(p string) bool { return strings.Contains(p, "part=") || p == lab.All })
 	rows := len(c.Entries)
 	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool {
-		return !half && record.KeysOf(e.Case.Name).Get("slice") != "" || !parts && isPart(e.Contender.Name) && !r.ofUsual(e.Case.Name, e.Contender.Name)
+		return !parts && isPart(e.Contender.Name) && !r.ofUsual(e.Case.Name, e.Contender.Name)
 	})
 	if len(c.Entries) < rows && len(c.Patterns) > 0 {
-		c.Note = "route: with the parts of the baseline only, and not at half of the rate; Route/part=* and Route/slice=half add those"
+		c.Note = "route: with the parts of the baseline only; Route/part=* adds the others"
 	}
 	if len(c.Entries) == 0 {
 		return nil

@@ -154,13 +154,9 @@ func (w way) parts() (rows []string) {
 	return rows
 }
 
-// says is what a run says of a case first: over a network how long it takes, where the baseline's
-// CPU time goes, and then what each row surely saves of it, in the whole, and by what its parts
-// alone foretell where they were measured.
+// says is what a run says of a case first: where the baseline's CPU time goes, and then what each
+// row saves of it, in the whole, and by what its parts alone foretell where they were measured.
 func (r *route) says(rec *record.Record, c *verdict.CaseResult) (sentences []string) {
-	if text := overNetwork(c); text != "" {
-		sentences = []string{text}
-	}
 	s, base := newSum(rec, c.Name), r.usual(messages(c.Name))
 	parts, ok := s.parts(base)
 	if !ok {
@@ -275,33 +271,6 @@ func (s *sum) shares(base way, parts []part) string {
 		said = append(said, strings.Join(untold, " and ")+" cannot be told from 0")
 	}
 	return fmt.Sprintf(" costs %.0f µs of CPU: %s.", s.mean(base.name())/1e3, strings.Join(said, "; "))
-}
-
-// overNetwork says of a case over a network how long its way takes, and which rows take longer or
-// less; "" over loopback.
-func overNetwork(c *verdict.CaseResult) string {
-	if c.Baseline == nil || c.Baseline.NSOp == nil || c.Baseline.Row.Settings["link"] == "" {
-		return ""
-	}
-	text, none := fmt.Sprintf("Over %s the way takes %.3g ms", c.Baseline.Row.Settings["link"], c.Baseline.NSOp.Value/1e6), true
-	for _, r := range c.Rows {
-		if r.Row.Role != record.RoleContender || r.Verdict != verdict.Faster && r.Verdict != verdict.Slower {
-			continue
-		}
-		takes := " takes "
-		if !none {
-			takes = " "
-		}
-		text += "; " + strings.ReplaceAll(r.Row.Contender, "/", " ") + takes + share{Shift: stats.Shift{Value: r.Ratio.Value, Low: r.Ratio.Low, High: r.Ratio.High}}.percent()
-		if none {
-			text += " of that"
-		}
-		none = false
-	}
-	if none {
-		text += "; of no row it is sure that it takes more or less"
-	}
-	return text + "."
 }
 
 // mean is a row's CPU time over the blocks.

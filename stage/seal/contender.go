@@ -21,9 +21,7 @@ type contender struct {
 	key, token freshness
 	// alone is for the page's row that makes only a key and a token, no message.
 	alone bool
-	// impossible is the reason why the row does not exist.
-	impossible string
-	open       func(w *workload, pad padding) (maker, error)
+	open  func(w *workload, pad padding) (maker, error)
 }
 
 // freshness is how long something is used before a new one is made.
@@ -33,7 +31,6 @@ const (
 	perMessage      freshness = "fresh for every message"
 	perSubscription freshness = "kept for a subscription"
 	perOrigin       freshness = "kept for an origin"
-	perBroadcast    freshness = "one for a broadcast"
 )
 
 // padding is how far messages are padded: to bodies of 4096 bytes, or not at all.
@@ -57,10 +54,7 @@ func (p padding) bodyBytes() int {
 // A maker prepares messages.
 type maker struct {
 	// make prepares the message for recipient i.
-	make func(i int) (product, error)
-	// many, if there is one, makes n messages in a batch, the first for recipient i, and hands each
-	// to sink, which may be nil.
-	many  func(i, n int, sink func(*http.Request)) error
+	make  func(i int) (product, error)
 	close func() error // nil if there is nothing to close
 }
 
@@ -81,11 +75,8 @@ func (p product) fields() http.Header {
 
 func (c *contender) row(pad padding) lab.Contender {
 	row := lab.Contender{
-		Name: c.name, Module: c.module, OwnFloor: c.ownFloor, NotPossible: c.impossible,
+		Name: c.name, Module: c.module, OwnFloor: c.ownFloor,
 		Settings: record.KeysOf(c.name).Settings(c.settings),
-	}
-	if c.impossible != "" {
-		return row
 	}
 	row.Checks = "the messages of two rounds of the subscriptions are opened by an independent receiver and their tokens verified; only those keys and tokens that the row says are used twice"
 	if c.alone {
@@ -120,11 +111,6 @@ type instance struct {
 }
 
 func (in *instance) Run(n int) (err error) {
-	if in.maker.many != nil {
-		i := in.next
-		in.next = (i + n) % len(in.workload.recipients)
-		return in.maker.many(i, n, nil)
-	}
 	for range n {
 		if in.last, err = in.maker.make(in.next); err != nil {
 			return err
@@ -143,18 +129,10 @@ func (in *instance) Close() error {
 	return in.maker.close()
 }
 
-// bodyBytes is the length of the message when sealed.
-func (in *instance) bodyBytes() int {
-	if in.pad {
-		return webpush.MaxBodyBytes
-	}
-	return len(in.workload.message) + webpush.OverheadBytes
-}
-
 // Metrics returns the length of the request's body in bytes.
 func (in *instance) Metrics() map[string]float64 {
 	if in.contender.alone {
 		return nil
 	}
-	return map[string]float64{record.EncodedBytes: float64(in.bodyBytes())}
+	return map[string]float64{record.EncodedBytes: float64(in.pad.bodyBytes())}
 }

@@ -11,8 +11,6 @@
 //     as=request (an *http.Request ready to be sent) or as=parts (the body and the header fields).
 //   - slice=page: the nine rows of the published page, under its names; docs/evidence/webpush.md
 //     says how they correspond to the modes.
-//   - slice=payload: a declarative notification beside JSON of the application's own.
-//   - part=...: the primitives alone.
 //   - send=loopback: a broadcast over TLS and HTTP/2 to a push service in a process of its
 //     own.
 //

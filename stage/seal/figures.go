@@ -1,8 +1,6 @@
 package seal
 
 import (
-	"strings"
-
 	"postage/lab"
 	"postage/record"
 )
@@ -12,13 +10,8 @@ func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 
 // spoken is a case as a person says it: a push is a message of Web Push.
 func spoken(caseName string) string {
-	keys := record.KeysOf(caseName)
-	if part := keys.Get("part"); part != "" {
-		return strings.TrimSuffix(part+" alone, "+keys.Get("plaintext")+" bytes", ",  bytes")
-	}
 	return map[string]string{
-		"pad=none": "a push, sealed", "pad=4096": "a padded push, sealed", "slice=parallel": "a push, by two processors",
-		"slice=sessions": "a push, of many sessions", "slice=payload": "a payload, sealed", "slice=page": "the page's push, sealed",
+		"pad=none": "a push, sealed", "pad=4096": "a padded push, sealed", "slice=page": "the page's push, sealed",
 		"send=loopback": "a push, sealed and sent",
-	}[keys.Join("/")]
+	}[record.KeysOf(caseName).Join("/")]
 }

@@ -6,8 +6,6 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/ecdh"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
@@ -22,7 +20,6 @@ import (
 // A primitive is a step of sealing, as fast as the standard library does it.
 type primitive struct {
 	name string
-	doc  string
 	open func(w *workload, pad padding) (step, error)
 }
 
@@ -40,7 +37,7 @@ var kept struct {
 }
 
 var (
-	keygen = primitive{"keygen", "a P-256 key pair", func(*workload, padding) (step, error) {
+	keygen = primitive{"keygen", func(*workload, padding) (step, error) {
 		return func(int) error {
 			k, err := ecdh.P256().GenerateKey(rand.Reader)
 			if err == nil {
@@ -49,7 +46,7 @@ var (
 			return err
 		}, nil
 	}}
-	agreement = primitive{"ecdh", "a P-256 ECDH", func(w *workload, _ padding) (step, error) {
+	agreement = primitive{"ecdh", func(w *workload, _ padding) (step, error) {
 		k, err := ecdh.P256().GenerateKey(rand.Reader)
 		if err != nil {
 			return nil, err
@@ -67,34 +64,16 @@ var (
 			return err
 		}, nil
 	}}
-	signature = primitive{"signature", "an ECDSA P-256 signature", func(*workload, padding) (step, error) {
-		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		digest := sha256.Sum256(nil)
-		return func(int) (err error) {
-			kept.bytes, err = ecdsa.SignASN1(rand.Reader, k, digest[:])
-			return err
-		}, err
-	}}
 	// The whole key schedule is five HMACs (RFC 8291 section 3.4): two with messages of 32 bytes,
 	// one of 145, and two with the same key, whose padded blocks are hashed only once: 4 + 6 + 4 +
 	// 4 + 2 compressions. Those from the input keying material on are 10.
-	schedule        = compressions("hkdf", "the 20 SHA-256 compressions of the key schedule", 20)
-	contentSchedule = compressions("hkdf-content", "the 10 SHA-256 compressions from the input keying material on", 10)
+	schedule        = compressions("hkdf", 20)
+	contentSchedule = compressions("hkdf-content", 10)
 	// The same with the standard library's HKDF, which most senders use.
-	stdSchedule = primitive{"crypto-hkdf", "the key schedule by crypto/hkdf", func(*workload, padding) (step, error) {
-		secret, auth, ikm := make([]byte, 32), make([]byte, 16), make([]byte, 16)
-		content, info := stdContent(ikm), string(make([]byte, 14+2*65))
-		return func(i int) (err error) {
-			if kept.bytes, err = hkdf.Key(sha256.New, secret, auth, info, 32); err != nil {
-				return err
-			}
-			return content(i)
-		}, nil
-	}}
-	stdContentSchedule = primitive{"crypto-hkdf-content", "the key schedule from the input keying material on, by crypto/hkdf", func(*workload, padding) (step, error) {
+	stdContentSchedule = primitive{"crypto-hkdf-content", func(*workload, padding) (step, error) {
 		return stdContent(make([]byte, 32)), nil
 	}}
-	salt = primitive{"salt", "16 random bytes", func(*workload, padding) (step, error) {
+	salt = primitive{"salt", func(*workload, padding) (step, error) {
 		s := make([]byte, 16)
 		return func(int) error {
 			kept.bytes = s
@@ -102,7 +81,8 @@ var (
 			return err
 		}, nil
 	}}
-	seal = primitive{"aes-gcm", "AES-128-GCM of the message, with a new key", func(_ *workload, pad padding) (step, error) {
+	// AES-128-GCM of the message, with a new key.
+	seal = primitive{"aes-gcm", func(_ *workload, pad padding) (step, error) {
 		plaintextBytes := pad.bodyBytes() - bodyOverhead
 		key, nonce := make([]byte, 16), make([]byte, 12)
 		plaintext, body := make([]byte, plaintextBytes), make([]byte, 0, plaintextBytes+16)
@@ -121,8 +101,8 @@ var (
 )
 
 // compressions hashes a number of blocks in one Write and does nothing else.
-func compressions(name, doc string, blocks int) primitive {
-	return primitive{name, doc, func(*workload, padding) (step, error) {
+func compressions(name string, blocks int) primitive {
+	return primitive{name, func(*workload, padding) (step, error) {
 		h, text := sha256.New(), make([]byte, blocks*sha256.BlockSize)
 		return func(int) error {
 			kept.hash = h
@@ -164,27 +144,6 @@ func composed(mode string, pad padding, primitives ...primitive) lab.Contender {
 		Checks: "every primitive of the sum runs and gives a result",
 		Open:   openPrimitives(pad, primitives),
 	}
-}
-
-// part returns a case for one primitive, with other ways to do it.
-func part(pad padding, p primitive, others ...primitive) lab.Case {
-	name := "Seal/part=" + p.name
-	if p.name == seal.name {
-		name += fmt.Sprintf("/plaintext=%d", pad.bodyBytes()-bodyOverhead)
-	}
-	c := lab.Case{Name: name, Doc: "What does it cost alone: " + p.doc + "?", Baseline: "lib=std"}
-	row := func(name string, way primitive) {
-		c.Contenders = append(c.Contenders, lab.Contender{
-			Name: name, Settings: record.KeysOf(name).Settings(map[string]string{"is": way.doc}),
-			Checks: "it runs and gives a result",
-			Open:   openPrimitives(pad, []primitive{way}),
-		})
-	}
-	row(c.Baseline, p)
-	for _, other := range others {
-		row("lib="+other.name, other)
-	}
-	return c
 }
 
 func openPrimitives(pad padding, primitives []primitive) func(context.Context, lab.Env) (lab.Instance, error) {

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,6 +10,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	webpushgo "github.com/SherClockHolmes/webpush-go"
@@ -213,4 +216,43 @@ func loopWebpushGo(s *serviceAddress, transport *http.Transport) (broadcast, err
 			return errors.Join(err, response.Body.Close())
 		})
 	}, err
+}
+
+// toAll broadcasts a message to n subscriptions.
+func toAll(c *webpush.Client, n int, subscription func(i int) webpush.Subscription, message []byte, options webpush.Options) error {
+	to := func(yield func(webpush.Subscription) bool) {
+		for i := range n {
+			if !yield(subscription(i)) {
+				return
+			}
+		}
+	}
+	for _, result := range c.Broadcast(context.Background(), to, message, options) {
+		if result.Err != nil {
+			return result.Err
+		}
+	}
+	return nil
+}
+
+// inTurns has workers do n pieces of work: whichever is done takes the next. The caller is one of
+// them. The first error of each worker ends it, and is returned.
+func inTurns(workers, n int, work func(worker, i int) error) error {
+	var group sync.WaitGroup
+	var taken atomic.Int64
+	errs := make([]error, workers)
+	for p := range workers {
+		run := func() {
+			for i := int(taken.Add(1)) - 1; i < n && errs[p] == nil; i = int(taken.Add(1)) - 1 {
+				errs[p] = work(p, i)
+			}
+		}
+		if p == workers-1 {
+			run()
+		} else {
+			group.Go(run)
+		}
+	}
+	group.Wait()
+	return cmp.Or(errs...)
 }

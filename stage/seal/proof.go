@@ -56,28 +56,6 @@ func (in *instance) Prove(ctx context.Context) error {
 // products makes rounds of messages to all recipients, and returns copies of them.
 func (in *instance) products(ctx context.Context, rounds int) (made []product, err error) {
 	recipients := in.workload.recipients
-	if in.maker.many != nil {
-		// Two messages to one subscription could otherwise be sealed at the same time, before there
-		// is a session.
-		if err := in.maker.many(0, len(recipients), nil); err != nil {
-			return nil, err
-		}
-		byURL := map[string][]*http.Request{}
-		err := in.maker.many(0, rounds*len(recipients), func(r *http.Request) {
-			byURL[r.URL.String()] = append(byURL[r.URL.String()], r)
-		})
-		for n := range rounds * len(recipients) {
-			requests := byURL[recipients[n%len(recipients)].url]
-			if err == nil && len(requests) != rounds {
-				err = fmt.Errorf("%d messages for recipient %d, want %d", len(requests), n, rounds)
-			}
-			if err != nil {
-				return nil, err
-			}
-			made = append(made, product{request: requests[n/len(recipients)]})
-		}
-		return made, nil
-	}
 	in.next = 0
 	for range rounds * len(recipients) {
 		if err := errors.Join(ctx.Err(), in.Run(1)); err != nil {
@@ -127,11 +105,10 @@ func (in *instance) checkMessage(p product, r *recipient) ([]byte, error) {
 	if !bytes.Equal(message, in.workload.message) {
 		return nil, fmt.Errorf("the browser reads %d bytes that are not the message", len(message))
 	}
-	if len(p.body) != in.bodyBytes() {
-		return nil, fmt.Errorf("the body has %d bytes, want %d with pad=%v", len(p.body), in.bodyBytes(), in.pad)
+	if len(p.body) != in.pad.bodyBytes() {
+		return nil, fmt.Errorf("the body has %d bytes, want %d with pad=%v", len(p.body), in.pad.bodyBytes(), in.pad)
 	}
-	contentType := cmp.Or(in.contender.settings["content-type"], "application/octet-stream")
-	for name, want := range map[string]string{"Content-Encoding": "aes128gcm", "Ttl": strconv.Itoa(ttlSeconds), "Content-Type": contentType} {
+	for name, want := range map[string]string{"Content-Encoding": "aes128gcm", "Ttl": strconv.Itoa(ttlSeconds), "Content-Type": "application/octet-stream"} {
 		if got := p.fields().Get(name); got != want {
 			return nil, fmt.Errorf("header field %s is %q, want %q", name, got, want)
 		}
@@ -163,8 +140,6 @@ func (s *seen) want(f freshness) error {
 			return u.recipient
 		case perOrigin:
 			return u.origin
-		case perBroadcast:
-			return "all"
 		}
 		return u
 	}

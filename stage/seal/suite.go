@@ -4,7 +4,6 @@ import (
 	"postage/lab"
 
 	"postage/internal/sys/proc"
-	"postage/webpush"
 )
 
 // Suite returns the stage's cases.
@@ -17,9 +16,7 @@ func Suite() lab.Suite {
 
 func cases(set lab.Settings) []lab.Case {
 	pad := padding(set["pad"] == padding(true).String())
-	list := []lab.Case{modesCase(pad), parallelCase(), sessionsCase(), payloadCase(), pageCase(), loopbackCase()}
-	return append(list, part(pad, keygen), part(pad, agreement, combAgreement), part(pad, signature),
-		part(pad, schedule, stdSchedule), part(pad, contentSchedule, stdContentSchedule), part(pad, salt), part(pad, seal))
+	return []lab.Case{modesCase(pad), pageCase(), loopbackCase()}
 }
 
 // contenders returns the contenders for one padding, in the order in which they are listed. To add
@@ -32,11 +29,7 @@ func contenders() []*contender {
 	for _, m := range modes {
 		list = append(list, libraryRow(m, true), libraryRow(m, false))
 	}
-	return append(list,
-		webpushGoParsing(), libraryParsing(modes[0]), libraryParsing(modes[2]),
-		throughBroadcast("strict", webpush.Reuse{}, perMessage, "floor=composed/mode=strict"),
-		throughBroadcast("broadcast", webpush.KeyPerBroadcast(), perBroadcast, "floor=composed/mode=shared"),
-		throughBroadcast("session", modes[2].reuse, perSubscription, "floor=composed/mode=session"))
+	return append(list, webpushGoParsing(), libraryParsing(modes[0]), libraryParsing(modes[2]))
 }
 
 func modesCase(pad padding) lab.Case {
@@ -56,7 +49,6 @@ func modesCase(pad padding) lab.Case {
 	}
 	c.Contenders = append(c.Contenders,
 		composed("strict", pad, keygen, agreement, salt, schedule, seal),
-		composed("strict/ecdh=comb", pad, keygen, combAgreement, salt, schedule, seal),
 		composed("shared", pad, agreement, salt, schedule, seal),
 		composed("session", pad, salt, contentSchedule, seal),
 		composed("session/hkdf=std", pad, salt, stdContentSchedule, seal))

@@ -59,14 +59,9 @@ func secure() spec {
 }
 
 func TestProofSeesAnotherProtocol(t *testing.T) {
-	for name, tr := range map[string]*transport{"http2": netHTTP2(), "x-net": xnetHTTP2(), "connect": connectProto("http2")} {
+	for name, tr := range map[string]*transport{"http2": netHTTP2(), "connect": connectProto("http2")} {
 		for _, s := range []spec{plain(), secure()} {
-			in, err := opened(t, tr, s, func(c *greeter.Config) {
-				c.Fault.HTTP1Only = true
-				if c.Server == "xnet" {
-					c.Server = "nethttp" // x/net's own server does not offer HTTP/1.1
-				}
-			})
+			in, err := opened(t, tr, s, func(c *greeter.Config) { c.Fault.HTTP1Only = true })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +89,7 @@ func TestProofSeesAnotherProtocol(t *testing.T) {
 
 // A row that says reuse=no and keeps its connection, and the opposite.
 func TestProofCountsConnections(t *testing.T) {
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), xnetHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1()} {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1()} {
 		for _, reuse := range []bool{true, false} {
 			liar := *tr
 			liar.open = func(target *target) (client, error) {
@@ -241,7 +236,7 @@ func TestProofSeesAnotherTLS(t *testing.T) {
 }
 
 func TestServerDies(t *testing.T) {
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), xnetHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), rawTLS(), connectProto("http1")} {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), rawTLS(), connectProto("http1")} {
 		in, err := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.DieAfter = 10 })
 		if err != nil {
 			t.Fatal(err)
@@ -271,7 +266,7 @@ func TestPortInUse(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), xnetHTTP2(), grpcGo(), fastHTTP1(), rawTCP(), connectProto("http1")} {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), rawTCP(), connectProto("http1")} {
 		in, err := opened(t, tr, plain(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -297,17 +292,16 @@ func TestHalfClosed(t *testing.T) {
 	}
 }
 
-func TestBodyTooLarge(t *testing.T) {
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(), connectProto("http1"), connectProto("http2"), grpcWeb("http2"), xnetHTTP2()} {
-		s := secure()
-		s.size = 64 << 10
-		in, err := opened(t, tr, s, func(c *greeter.Config) { c.MaxBody = 1 << 10 })
+// A request that the server refuses is an error that gives the server's reason.
+func TestRefusedRequest(t *testing.T) {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(), connectProto("http1"), connectProto("http2"), grpcWeb("http2")} {
+		in, err := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.Refuse = true })
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = in.Prove(context.Background())
 		t.Logf("%s: %v", tr.name, err)
-		wantError(t, err, "413", "larger than", "too large")
+		wantError(t, err, "refused, as it was told to")
 	}
 }
 
@@ -341,7 +335,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	default:
 		n = 2000
 	}
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), xnetHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), connectProto("http2"), rawTCP()} {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), connectProto("http2"), rawTCP()} {
 		t.Run(tr.name, func(t *testing.T) {
 			goroutines, files := runtime.NumGoroutine(), openFiles(t)
 			s := plain()

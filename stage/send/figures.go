@@ -8,7 +8,7 @@ import (
 )
 
 // figures describe the stage's figures.
-func figures() lab.Figures { return lab.Figures{Spoken: spoken, Together: networkSays} }
+func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 
 // spoken is a case as a person says it. A case of the slice network is shown by its name.
 func spoken(caseName string) string {

@@ -70,8 +70,6 @@ type httpClient struct {
 	http    http.Client
 	url     string
 	closing func() error
-	// single makes each request close its connection.
-	single bool
 	// hangUp, if set, closes the connection after each operation.
 	hangUp func() error
 }
@@ -94,7 +92,6 @@ func (c *httpClient) call(l *lane) error {
 		return err
 	}
 	r.Header.Set("Content-Type", c.spec.body.ContentType)
-	r.Close = c.single
 	return c.do(l, r)
 }
 

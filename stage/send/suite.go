@@ -136,7 +136,7 @@ func bodyCase() lab.Case {
 
 // everyProtocol is every protocol by every library.
 func everyProtocol() []*transport {
-	return append(protocols(), fastHTTP1(), xnetHTTP2(), connectProto("http1"), connectProto("http2"),
+	return append(protocols(), fastHTTP1(), connectProto("http1"), connectProto("http2"),
 		grpcWeb("http1"), grpcWeb("http2"), connectGRPC())
 }
 
@@ -184,7 +184,7 @@ func inflightCases(inflight int) []lab.Case {
 		s.inflight, s.conns = inflight, conns
 		c := newCase(fmt.Sprintf("slice=inflight/tls=on/reuse=yes/inflight=%d/conns=%d", inflight, conns),
 			fmt.Sprintf("With %d hellos under way at a time over %d TLS connections: what is multiplexing worth?", inflight, conns))
-		c.add(s, "", append(protocols(), fastHTTP1(), xnetHTTP2(), connectProto("http2"))...)
+		c.add(s, "", append(protocols(), fastHTTP1(), connectProto("http2"))...)
 		c.addFloors(s)
 		cases = append(cases, c.Case)
 	}

@@ -68,7 +68,7 @@ type target struct {
 func (t *target) dial(ctx context.Context) (net.Conn, error) {
 	conn, err := t.place.Dial(ctx, t.addr)
 	if errors.Is(err, syscall.EADDRNOTAVAIL) {
-		return nil, fmt.Errorf("ephemeral ports are exhausted by connections in TIME_WAIT: %w", err)
+		return nil, fmt.Errorf("ephemeral ports are exhausted by connections in TIME_WAIT, set net.ipv4.tcp_tw_reuse to 2: %w", err)
 	}
 	if err != nil {
 		return nil, err
@@ -77,14 +77,12 @@ func (t *target) dial(ctx context.Context) (net.Conn, error) {
 }
 
 // dialTLS makes a counted TCP connection and does the handshake on it.
-func (t *target) dialTLS(ctx context.Context, alpn ...string) (net.Conn, error) {
+func (t *target) dialTLS(ctx context.Context) (net.Conn, error) {
 	conn, err := t.dial(ctx)
 	if err != nil || t.tls == nil {
 		return conn, err
 	}
-	config := t.tls.Clone()
-	config.NextProtos = alpn
-	secure := tls.Client(conn, config)
+	secure := tls.Client(conn, t.tls)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

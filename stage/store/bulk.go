@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -20,15 +19,14 @@ func byBulk(ctx context.Context, on db, s statement) error {
 }
 
 // bulk gives pgbulk the rows, in the way that its name says: to be upserted, to be updated, or to be
-// inserted if none of them exist. unchanged=skip does not touch rows that already have the values. What is
-// sharded has several connections, and a transaction on each.
+// inserted if none of them exist. unchanged=skip does not touch rows that already have the values.
 func bulk(way string) *contender {
 	name := "lib=pgbulk/call=" + way
 	keys := record.KeysOf(name)
 	insert := strings.HasPrefix(keys.Get("call"), "insert")
 	update := keys.Get("call") == "update"
 	strategy, skip := strategyOf(keys), keys.Get("unchanged") == "skip"
-	c := &contender{
+	return &contender{
 		name: name, insertsOnly: insert,
 		pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) (err error) {
 			switch {
@@ -42,10 +40,6 @@ func bulk(way string) *contender {
 			return err
 		}),
 	}
-	if n := connectionsOf(name); n > 1 {
-		c.settings = map[string]string{"transactions": fmt.Sprint(n)}
-	}
-	return c
 }
 
 // strategyOf is the strategy that a name says.

@@ -77,13 +77,13 @@ func (p *Place) Address() Address { t := p.target(); return Address{t.dsn, t.tab
 // Prepare removes the row versions that writes have replaced. It is called between batches.
 func (p *Place) Prepare() error { return p.prepare(context.Background()) }
 
-// BackendCPU is the CPU time of the server's processes for these connections. It is not known of
-// a sink, which does no server's work, and of a server on another machine.
-func (p *Place) BackendCPU(backends []int) (time.Duration, bool, error) {
+// BackendCPU is the CPU time of the server's process for a connection. It is not known of a sink,
+// which does no server's work, and of a server on another machine.
+func (p *Place) BackendCPU(backend int) (time.Duration, bool, error) {
 	if p.sink != nil {
 		return 0, false, nil
 	}
-	ns, known, err := p.serverCPU(backends)
+	ns, known, err := p.serverCPU(backend)
 	return time.Duration(ns), known, err
 }
 
@@ -227,8 +227,8 @@ func (c *Call) Write(rows [][]any) error {
 	return c.writer.write()
 }
 
-// Backends are the ids of the server's processes.
-func (c *Call) Backends() []int { return c.writer.backends }
+// Backend is the id of the server's process.
+func (c *Call) Backend() int { return c.writer.backend }
 
 // Close closes the connection.
 func (c *Call) Close() error { return c.writer.close() }

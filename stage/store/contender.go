@@ -40,10 +40,9 @@ type target struct {
 type writer struct {
 	// write writes the rows once: all of them, or none.
 	write func() error
-	// backends returns the ids of the server's processes, one for each connection, as the server
-	// reported them.
-	backends []int
-	close    func() error
+	// backend is the id of the server's process, as the server reported it.
+	backend int
+	close   func() error
 }
 
 // place is where a case's rows go: the sink or a server.
@@ -53,9 +52,9 @@ type place interface {
 	prove(ctx context.Context, write func() error) error
 	// prepare makes the place ready for another write; it is not timed.
 	prepare(ctx context.Context) error
-	// serverCPU returns the CPU time, in nanoseconds, of the processes that take the rows. known is
+	// serverCPU returns the CPU time, in nanoseconds, of the process that takes the rows. known is
 	// false if it cannot be measured.
-	serverCPU(backends []int) (ns float64, known bool, err error)
+	serverCPU(backend int) (ns float64, known bool, err error)
 	close() error
 }
 
@@ -152,13 +151,13 @@ func (in *instance) Metrics() map[string]float64 {
 	return m
 }
 
-// Counters returns the CPU time of the other end: of the sink, or of the server's backend processes
-// for these connections.
+// Counters returns the CPU time of the other end: of the sink, or of the server's backend process
+// for this connection.
 func (in *instance) Counters() (map[string]float64, error) {
 	if in.contender.writesNothing {
 		return nil, nil
 	}
-	ns, known, err := in.place.serverCPU(in.writer.backends)
+	ns, known, err := in.place.serverCPU(in.writer.backend)
 	if err != nil || !known {
 		return nil, err
 	}

@@ -45,11 +45,9 @@
 // # Fairness
 //
 // Every connection is kept, and statements stay prepared if the library does that by itself. The
-// rows are Go strings in the [][]any that Exec, COPY and pgbulk all take. sqlc's calls take slices
-// of structs, which have the same strings; they too are made beforehand. unnest must make its
-// arrays from the rows, which is timed. All ways are atomic: rows with too many values for one
-// statement (65,535) take several in one transaction. The exception are ways with several
-// connections (connections=2), which use a transaction on each and say so in their settings.
+// rows are Go strings in the [][]any that Exec, COPY and pgbulk all take. unnest must make its arrays
+// from the rows, which is timed. All ways are atomic: rows with too many values for one
+// statement (65,535) take several in one transaction.
 // sndbuf=2MB is the send buffer that pgbulk gives a Unix socket, here given to pgx and to the
 // floor. toast=lz4 is default_toast_compression of the session.
 //

@@ -10,11 +10,11 @@ import (
 
 const precomputedCopyName = "floor=precomputed-copy"
 
-// precomputedCopy sends a COPY into the table in one write to each connection, with binary data
-// made beforehand. It bounds the ways that only insert.
-func precomputedCopy(settings string) *contender {
+// precomputedCopy sends a COPY into the table in one write, with binary data made beforehand. It
+// bounds the ways that only insert.
+func precomputedCopy() *contender {
 	return &contender{
-		name: precomputedCopyName + settings, module: pgxModule, floor: true, insertsOnly: true,
+		name: precomputedCopyName, module: pgxModule, floor: true, insertsOnly: true,
 		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			if t.unix {
 				if err := roomy(conn); err != nil {

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net"
 	"slices"
-	"strconv"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -31,54 +28,29 @@ func unprepared(write func(context.Context, *pgx.Conn, *target) error) begin {
 	}
 }
 
-// onPgx opens a contender with pgx's connections, set up as its name says. Of several, each writes
-// its part of the rows, all at the same time.
+// onPgx opens a contender with a connection of pgx's, set up as its name says.
 func onPgx(ctx context.Context, t *target, name string, begin begin) (*writer, error) {
-	parts := []*target{t}
-	if n := connectionsOf(name); n > 1 {
-		parts = nil
-		for rows := range slices.Chunk(t.rows, (len(t.rows)+n-1)/n) {
-			part := *t
-			part.rows = rows
-			parts = append(parts, &part)
-		}
+	config, err := t.far.config(t.dsn)
+	if err != nil {
+		return nil, err
 	}
-	var conns []*pgx.Conn
-	var writes []func(context.Context) error
-	w := &writer{
-		write: func() error {
-			return together(len(writes), func(i int) error { return writes[i](context.Background()) })
-		},
-		close: func() (err error) {
-			for _, conn := range conns {
-				err = errors.Join(err, conn.Close(context.Background()))
-			}
-			return err
-		},
+	config.DefaultQueryExecMode = modes[record.KeysOf(name).Get("mode")]
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
 	}
-	for _, part := range parts {
-		conn, err := pgxConnect(ctx, t, modes[record.KeysOf(name).Get("mode")])
-		if err != nil {
-			return nil, errors.Join(err, w.close())
-		}
-		conns, w.backends = append(conns, conn), append(w.backends, int(conn.PgConn().PID()))
-		err = setUp(ctx, conn, name)
-		var write func(context.Context) error
-		if err == nil {
-			write, err = begin(ctx, conn, part)
-		}
-		if err != nil {
-			return nil, errors.Join(err, w.close())
-		}
-		writes = append(writes, write)
+	var write func(context.Context) error
+	if err = setUp(ctx, conn, name); err == nil {
+		write, err = begin(ctx, conn, t)
 	}
-	return w, nil
-}
-
-// connectionsOf is how many connections a contender has, 1 unless its name says more.
-func connectionsOf(name string) int {
-	n, _ := strconv.Atoi(record.KeysOf(name).Get("connections"))
-	return max(1, n)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return &writer{
+		backend: int(conn.PgConn().PID()),
+		write:   func() error { return write(context.Background()) },
+		close:   func() error { return conn.Close(context.Background()) },
+	}, nil
 }
 
 // modes maps the names in rows to the modes of pgx's Exec. They differ in round trips, and in
@@ -86,15 +58,6 @@ func connectionsOf(name string) int {
 var modes = map[string]pgx.QueryExecMode{
 	"": pgx.QueryExecModeCacheStatement, "cache-describe": pgx.QueryExecModeCacheDescribe, "describe-exec": pgx.QueryExecModeDescribeExec,
 	"exec": pgx.QueryExecModeExec, "simple": pgx.QueryExecModeSimpleProtocol,
-}
-
-func pgxConnect(ctx context.Context, t *target, mode pgx.QueryExecMode) (*pgx.Conn, error) {
-	config, err := t.far.config(t.dsn)
-	if err != nil {
-		return nil, err
-	}
-	config.DefaultQueryExecMode = mode
-	return pgx.ConnectConfig(ctx, config)
 }
 
 // setUp does to a connection, before anything is timed, what a contender's name says: toast=lz4
@@ -120,29 +83,12 @@ func roomy(conn *pgx.Conn) error {
 	return c.SetWriteBuffer(1 << 20) // the kernel doubles it
 }
 
-// together does n things concurrently. If there is only one, it does it directly.
-func together(n int, do func(i int) error) error {
-	if n == 1 {
-		return do(0)
-	}
-	errs := make([]error, n)
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() { errs[i] = do(i) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
 // pgxExec is what most services do: pgx's Exec of one statement with all values. Rows with too many
 // values for one statement take several in one transaction.
 func pgxExec(settings string) *contender {
 	name := baseline + settings
 	c := exec(name, pgxModule, byPgx)
 	c.settings = map[string]string{"mode": modes[record.KeysOf(name).Get("mode")].String()}
-	if n := connectionsOf(name); n > 1 { // each part in a transaction of its own
-		c.settings = map[string]string{"transactions": fmt.Sprint(n)}
-	}
 	return c
 }
 

@@ -30,8 +30,8 @@ func pgx4Exec(capacity capacity) *contender {
 			*(*[]byte)(unsafe.Pointer(field.UnsafeAddr())) = make([]byte, 0, capacity.bytes)
 			list := statements(t.table, t.rows)
 			return &writer{
-				backends: []int{int(conn.PgConn().PID())},
-				close:    func() error { return conn.Close(context.Background()) },
+				backend: int(conn.PgConn().PID()),
+				close:   func() error { return conn.Close(context.Background()) },
 				write: func() error {
 					ctx := context.Background()
 					if len(list) == 1 {

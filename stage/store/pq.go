@@ -46,8 +46,8 @@ func pqOpen(ctx context.Context, t *target) (*sql.DB, *writer, error) {
 		return nil, nil, err
 	}
 	db.SetMaxOpenConns(1) // so that the backend stays the same
-	w := &writer{close: db.Close, backends: make([]int, 1)}
-	err = db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backends[0])
+	w := &writer{close: db.Close}
+	err = db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backend)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) { // the sink answers so
 		return nil, nil, errors.Join(err, db.Close())
 	}

@@ -128,7 +128,6 @@ func TestServes(t *testing.T) {
 	}{
 		{abilities{version: "13.2"}, lz4, true, "PostgreSQL 13.2 has no column compression"},
 		{abilities{version: "13.2"}, pglz, true, "PostgreSQL 13.2 has no column compression"},
-		{abilities{version: "15.1", compression: true}, pglz + "/on-error=ignore", true, "PostgreSQL 15.1 has no ON_ERROR"},
 		{abilities{version: "15.1", compression: true}, lz4, true, "has no lz4"},
 		{abilities{compression: true}, pglz, true, ""},
 		{abilities{compression: true, lz4: true}, lz4, true, ""},

@@ -217,23 +217,16 @@ func (t *target) readBack(ctx context.Context, columns, order string, each func(
 	return rows.Err()
 }
 
-// serverCPU returns the CPU time of the backend processes of these connections, on this machine.
-func (s *server) serverCPU(backends []int) (float64, bool, error) {
+// serverCPU returns the CPU time of a backend process, on this machine.
+func (s *server) serverCPU(backend int) (float64, bool, error) {
 	if !s.reach.Scratch {
 		return 0, false, nil
 	}
-	var sum time.Duration
-	for _, pid := range backends {
-		cpu, err := proc.CPUOf(pid)
-		if errors.Is(err, proc.ErrNotAvailable) {
-			return 0, false, nil
-		}
-		if err != nil {
-			return 0, false, err
-		}
-		sum += cpu
+	cpu, err := proc.CPUOf(backend)
+	if errors.Is(err, proc.ErrNotAvailable) {
+		return 0, false, nil
 	}
-	return float64(sum), true, nil
+	return float64(cpu), err == nil, err
 }
 
 func (s *server) close() error {

@@ -20,9 +20,7 @@ import (
 )
 
 // newService returns the run's PostgreSQL: a scratch cluster with or without fsync, or the user's
-// own server (see userDSN and package postgres). If PostgreSQL is not installed, it is downloaded
-// once, which is announced, from POSTAGE_PG_REPOSITORY if that is set; POSTAGE_PG_DOWNLOAD=no
-// forbids that.
+// own server (see userDSN and package postgres).
 func newService(use *userDSN, fsync bool) *lab.Service {
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := serverOptions(log)
@@ -128,7 +126,6 @@ type abilities struct {
 	version     string
 	compression bool // compression of a column, which every table is created with
 	lz4         bool
-	onError     bool // of COPY
 	fsync       bool
 	tcp         bool // and not through a Unix socket
 }
@@ -140,9 +137,9 @@ func ask(ctx context.Context, dsn string) (a abilities, err error) {
 	}
 	a.version = conn.PgConn().ParameterStatus("server_version")
 	a.tcp = conn.PgConn().Conn().RemoteAddr().Network() != "unix"
-	err = conn.QueryRow(ctx, `select current_setting('fsync')::bool, count(*) > 0, coalesce(bool_or('lz4' = any(enumvals)), false),
-		current_setting('server_version_num')::int >= 170000 from pg_settings where name = 'default_toast_compression'`).
-		Scan(&a.fsync, &a.compression, &a.lz4, &a.onError)
+	err = conn.QueryRow(ctx, `select current_setting('fsync')::bool, count(*) > 0, coalesce(bool_or('lz4' = any(enumvals)), false)
+		from pg_settings where name = 'default_toast_compression'`).
+		Scan(&a.fsync, &a.compression, &a.lz4)
 	return a, errors.Join(err, conn.Close(ctx))
 }
 
@@ -170,8 +167,6 @@ func (a *abilities) serve(row string, scratch bool) error {
 		return fmt.Errorf("PostgreSQL %s has no column compression: this needs PostgreSQL 14", a.version)
 	case (keys.Get("compression") == "lz4" || keys.Get("toast") == "lz4") && !a.lz4:
 		return fmt.Errorf("PostgreSQL %s has no lz4: it was built without", a.version)
-	case keys.Get("on-error") == "ignore" && !a.onError:
-		return fmt.Errorf("PostgreSQL %s has no ON_ERROR: this needs PostgreSQL 17", a.version)
 	case scratch:
 		return nil
 	case fsync != "" && fsync != a.fsyncText():

@@ -1,16 +1,13 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"postage/lab"
 	"postage/pgbulk/pgtest"
@@ -125,7 +122,7 @@ func TestNamedByTheServer(t *testing.T) {
 	rec := lab.NewRecord(lab.Plan{Entries: entries}, record.Run{}, record.Machine{})
 	_, stop := lab.StartServices(t.Context(), entries, rec, t.Output())
 	for _, row := range rec.Rows {
-		if !row.OK() && !strings.Contains(string(row.Proof), "has no lz4") && !strings.Contains(string(row.Proof), "has no ON_ERROR") {
+		if !row.OK() && !strings.Contains(string(row.Proof), "has no lz4") {
 			t.Errorf("%s: %s", row.Name, row.Proof)
 		}
 	}
@@ -139,40 +136,4 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
-}
-
-// COPY with ON_ERROR leaves out what has a value of the wrong form, and says nothing of it to the
-// client. Text has what ends values and rows in it.
-func TestCopyText(t *testing.T) {
-	if noServer != nil {
-		t.Skip(noServer)
-	}
-	ctx := t.Context()
-	r, err := reachOf(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgx.Connect(ctx, r.dsn(pgtest.Unix))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if _, err := conn.Exec(ctx, `create temporary table texts (a text, b int)`); err != nil {
-		t.Fatal(err)
-	}
-	const text = "a\\b\tc\nd\re\\"
-	rows := append(appendEscaped(nil, text), "\t1\nwrong\tone\n"...)
-	_, err = conn.PgConn().CopyFrom(ctx, bytes.NewReader(rows), "copy texts from stdin (format text, on_error ignore)")
-	var refused *pgconn.PgError
-	if conn.PgConn().ParameterStatus("server_version") < "17" {
-		if !errors.As(err, &refused) {
-			t.Fatalf("an older server takes it: %v", err)
-		}
-		t.Skip("no ON_ERROR: " + refused.Message)
-	}
-	var a string
-	var n int
-	if err := errors.Join(err, conn.QueryRow(ctx, `select min(a), count(*) from texts`).Scan(&a, &n)); err != nil || a != text || n != 1 {
-		t.Errorf("%q, %d rows, %v", a, n, err)
-	}
 }

@@ -75,7 +75,7 @@ func (s *sink) target() *target               { return &s.to }
 func (s *sink) prepare(context.Context) error { return nil }
 func (s *sink) close() error                  { return s.server.Close() }
 
-func (s *sink) serverCPU([]int) (float64, bool, error) {
+func (s *sink) serverCPU(int) (float64, bool, error) {
 	var a sinkAnswer
 	if err := s.server.Ask("cpu", &a); err != nil || a.CPU == nil {
 		return 0, false, err

@@ -101,7 +101,7 @@ func serverCases(s setting, service *lab.Service) []lab.Case {
 		{phaseTenth, "What does it save, of " + rows + ", to leave alone the nine of ten that have not changed?"},
 	} {
 		s.phase = phase.name
-		more := onServers()
+		more := []*contender{bulk("upsert/strategy=unnest"), precomputedCopy()}
 		if s.phase == phaseUpdate {
 			more = append(more, execModes()...)
 		}
@@ -131,11 +131,6 @@ func contenders() []*contender {
 		pgxUnnest(),
 		pgxCopyTemporary(),
 		pgxCopy(),
-		pgxCopyOwn(),
-		pgxCopyText(false),
-		pgxCopyText(true),
-		sqlcBatch(),
-		sqlcCopy(),
 		pgx4Exec(capacities[0]),
 		pgx4Exec(capacities[1]),
 		pgx4Exec(capacities[2]),
@@ -150,32 +145,9 @@ func contenders() []*contender {
 	}
 }
 
-// onServers are the additional ways on a real server. Those with two connections are not one
-// transaction.
-func onServers() []*contender {
-	return []*contender{
-		pgxBatchRows(),
-		pgxExec("/connections=2"),
-		pqCopyIn(),
-		bulk("upsert/strategy=unnest"),
-		bulk("upsert-sharded/connections=2"),
-		bulk("insert-sharded/connections=2"),
-		precomputed("/connections=2"),
-		precomputedCopy(""),
-		precomputedCopy("/connections=2"),
-	}
-}
-
 // compressing are ways to compress values with lz4 in a column that names no method.
 func compressing() []*contender {
-	return []*contender{
-		pgxExec("/toast=lz4"),
-		pgxExec("/toast=lz4/connections=2"),
-		bulk("upsert/strategy=auto/toast=lz4"),
-		bulk("upsert-sharded/toast=lz4/connections=2"),
-		precomputed("/toast=lz4"),
-		precomputed("/toast=lz4/connections=2"),
-	}
+	return []*contender{pgxExec("/toast=lz4"), bulk("upsert/strategy=auto/toast=lz4"), precomputed("/toast=lz4")}
 }
 
 // execModes are the other modes of pgx's Exec.
@@ -217,28 +189,23 @@ func serverCase(s setting, service *lab.Service, doc string, more ...*contender)
 		batch = 50 * time.Millisecond
 	}
 	c := lab.Case{Name: s.name(), Doc: doc, Batch: batch, Service: service, Baseline: baseline, Value: record.ValueWall}
-	all := append(contenders(), more...)
-	for _, contender := range all {
+	for _, contender := range append(contenders(), more...) {
 		pagesOwn := contender.module == pgx4Module // the cases about buffers use the page's rows
 		if (s.phase == phaseInsert || !contender.insertsOnly) && (s.data == dataLetters || !pagesOwn) {
-			c.Contenders = append(c.Contenders, contender.row(openServer(s), serverChecks, bound(contender, all)))
+			c.Contenders = append(c.Contenders, contender.row(openServer(s), serverChecks, bound(contender)))
 		}
 	}
 	return c
 }
 
 // bound names the floor that does what the contender does: it only inserts if the contender does,
-// compresses as it does, and uses as many connections.
-func bound(c *contender, all []*contender) string {
-	name := precomputedName
-	if c.insertsOnly {
-		name = precomputedCopyName
+// and compresses as it does.
+func bound(c *contender) string {
+	switch {
+	case c.insertsOnly:
+		return precomputedCopyName
+	case strings.HasSuffix(c.name, "/toast=lz4"):
+		return precomputedName + "/toast=lz4"
 	}
-	for _, alike := range []string{"/toast=lz4", "/connections=2"} {
-		longer := name + alike
-		if strings.Contains(c.name, alike) && slices.ContainsFunc(all, func(o *contender) bool { return o.name == longer }) {
-			name = longer
-		}
-	}
-	return name
+	return precomputedName
 }

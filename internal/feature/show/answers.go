@@ -78,19 +78,9 @@ func (c *caseOfRun) answer(advice *verdict.Advice) answerView {
 	return a
 }
 
-// sentences returns what the stages say about each case, and about all their cases in a record.
+// sentences returns what the stages say about each case.
 func sentences(cases []*caseOfRun) (all []string) {
-	for i, c := range cases {
-		sameStage := func(o *caseOfRun) bool { return o.Record == c.Record && o.Stage() == c.Stage() }
-		if c.says.Together != nil && !slices.ContainsFunc(cases[:i], sameStage) {
-			var together []*verdict.CaseResult
-			for _, o := range cases[i:] {
-				if sameStage(o) {
-					together = append(together, o.CaseResult)
-				}
-			}
-			all = append(all, c.says.Together(together)...)
-		}
+	for _, c := range cases {
 		if c.says.Says != nil {
 			all = append(all, c.says.Says(c.Record, c.CaseResult)...)
 		}

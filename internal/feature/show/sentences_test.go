@@ -11,14 +11,11 @@ import (
 	"postage/record"
 )
 
-// What a stage says of a case, and of all its cases together, goes before everything else.
+// What a stage says of a case goes before everything else.
 func TestSentences(t *testing.T) {
 	told := []cost.Stage{{Name: "store", Figures: cost.Figures{
 		Says: func(_ *record.Record, c *verdict.CaseResult) []string {
 			return []string{"It costs 100 µs: write 60%, wait 40%.", "pgbulk saves 50% of " + c.Name + "."}
-		},
-		Together: func(cases []*verdict.CaseResult) []string {
-			return []string{"Of " + cases[0].Name + " and " + cases[1].Name + "."}
 		},
 	}}}
 	rec := &record.Record{}
@@ -30,8 +27,7 @@ func TestSentences(t *testing.T) {
 	if err := Record(&text, rec, told, report.Form{}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `Of Store/peer=sink and Store/peer=postgres.
-It costs 100 µs: write 60%, wait 40%.
+	const want = `It costs 100 µs: write 60%, wait 40%.
 pgbulk saves 50% of Store/peer=sink.
 It costs 100 µs: write 60%, wait 40%.
 pgbulk saves 50% of Store/peer=postgres.

@@ -8,7 +8,7 @@
 //   - [KCP], github.com/kcp-dev/kcp, built from the module in kcp/, which holds nothing but go.mod
 //     and go.sum.
 //   - [Kubernetes], kube-apiserver itself with an etcd inside. It also serves kinds about
-//     containers, such as Deployments, but nothing here runs containers: package kubernetes does.
+//     containers, but nothing here runs containers: package kubernetes does.
 //   - [User], any cluster of the user's, named by a kubeconfig.
 //
 // Generic and Kubernetes are built from the module in ../kubernetes/program, a module of its own

@@ -11,14 +11,10 @@ import (
 
 // connect serves Connect, gRPC-Web and gRPC by connect-go over net/http.
 func (h *host) connect() (string, error) {
-	options := []connect.HandlerOption{connect.WithCodec(h.codec.Connect())}
-	if h.config.MaxBody > 0 {
-		options = append(options, connect.WithReadMaxBytes(int(h.config.MaxBody)))
-	}
 	handler := connect.NewUnaryHandler(hello.Method, func(_ context.Context, request *connect.Request[hello.Request]) (*connect.Response[hello.Reply], error) {
 		reply, err := h.greet(request.Msg, "")
 		return connect.NewResponse(reply), err
-	}, options...)
+	}, connect.WithCodec(h.codec.Connect()))
 	return h.serveHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.request(r.Proto)
 		handler.ServeHTTP(w, r)

@@ -1,11 +1,8 @@
 package greeter
 
 import (
-	"errors"
 	"io"
 	"log"
-	"net"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -20,36 +17,9 @@ func (h *host) fastHTTP() (string, error) {
 	}
 	s := &fasthttp.Server{
 		Handler: h.serveFast, Logger: log.New(io.Discard, "", 0), MaxRequestBodySize: hello.MaxFrame,
-		ErrorHandler: func(ctx *fasthttp.RequestCtx, err error) {
-			status := fasthttp.StatusBadRequest
-			if errors.Is(err, fasthttp.ErrBodyTooLarge) {
-				status = fasthttp.StatusRequestEntityTooLarge
-				linger(ctx.Conn())
-			}
-			ctx.Error(err.Error(), status)
-		},
-	}
-	if h.config.MaxBody > 0 {
-		s.MaxRequestBodySize = int(h.config.MaxBody)
 	}
 	go func() { _ = s.Serve(l) }()
 	return l.Addr().String(), nil
-}
-
-// linger reads the rest of a request that was answered with an error. fasthttp's client reads the
-// answer only after it has sent everything; if the server closes the connection before, it sees a
-// broken pipe and no answer. nginx calls this lingering_close.
-func linger(conn net.Conn) {
-	for buf, sum := make([]byte, 32<<10), 0; sum < hello.MaxFrame; {
-		if conn.SetReadDeadline(time.Now().Add(100*time.Millisecond)) != nil {
-			return
-		}
-		n, err := conn.Read(buf)
-		if err != nil {
-			return
-		}
-		sum += n
-	}
 }
 
 func (h *host) serveFast(ctx *fasthttp.RequestCtx) {

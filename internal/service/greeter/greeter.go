@@ -25,7 +25,7 @@ import (
 
 // Config says what the server is.
 type Config struct {
-	// Server is nethttp, xnet, fasthttp, http3, grpc, connect, tcp, tls, quic or handshake.
+	// Server is nethttp, fasthttp, http3, grpc, connect, tcp, tls, quic or handshake.
 	Server string `json:"server"`
 	// Addr is where to listen, "" for any free port of 127.0.0.1, or of Place.
 	Addr string `json:"addr,omitempty"`
@@ -40,14 +40,8 @@ type Config struct {
 	Body string `json:"body"`
 	// Early lets clients send before the handshake is done (QUIC's 0-RTT).
 	Early bool `json:"early,omitempty"`
-	// MaxBody is the longest request body in bytes, 0 for the server's own limit.
-	MaxBody int64 `json:"max_body,omitempty"`
 	// Fault makes the server misbehave, for tests of proofs.
 	Fault Fault `json:"fault,omitempty"`
-	// The server pauses for Stall milliseconds at the start of every StallEvery milliseconds by the
-	// clock. A test can then compute what a load generator must measure.
-	Stall      int64 `json:"stall_ms,omitempty"`
-	StallEvery int64 `json:"stall_every_ms,omitempty"`
 }
 
 // Fault is how a server misbehaves.
@@ -60,6 +54,8 @@ type Fault struct {
 	HalfClose bool `json:"half_close,omitempty"`
 	// Garble makes it change the reply.
 	Garble bool `json:"garble,omitempty"`
+	// Refuse makes it answer with an error.
+	Refuse bool `json:"refuse,omitempty"`
 }
 
 // Counters is what the server has done since it was started.
@@ -140,7 +136,6 @@ func (h *host) listen() (addr string, err error) {
 	h.filling = hello.Filling(h.config.Answer, 0)
 	start, ok := map[string]func() (string, error){
 		"nethttp":   h.netHTTP,
-		"xnet":      h.xnet,
 		"connect":   h.connect,
 		"fasthttp":  h.fastHTTP,
 		"http3":     h.http3,
@@ -253,9 +248,6 @@ func (h *host) request(proto string) {
 		fmt.Fprintln(os.Stderr, "greeter: dies as it was told to")
 		os.Exit(7)
 	}
-	if h.config.Stall > 0 {
-		h.stall()
-	}
 }
 
 // greet answers a request.
@@ -263,6 +255,9 @@ func (h *host) greet(request *hello.Request, proto string) (*hello.Reply, error)
 	if h.handler != nil {
 		payload, err := h.handler(request.Payload)
 		return &hello.Reply{Payload: payload}, err
+	}
+	if h.config.Fault.Refuse {
+		return nil, errors.New("refused, as it was told to")
 	}
 	reply := hello.Greeting(request, proto)
 	if h.filling != nil {

@@ -17,9 +17,6 @@ func (h *host) grpc() (string, error) {
 		return "", err
 	}
 	options := []grpc.ServerOption{grpc.MaxRecvMsgSize(hello.MaxFrame)}
-	if h.config.MaxBody > 0 {
-		options[0] = grpc.MaxRecvMsgSize(int(h.config.MaxBody))
-	}
 	if config != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(config)))
 	}

@@ -2,7 +2,6 @@ package greeter
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -53,16 +52,11 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// A request sent before the handshake is done must not have a body.
 		request.Secure = r.URL.Query().Get("secure")
 	} else {
-		body, err := h.body(w, r)
-		if err != nil {
-			status := http.StatusBadRequest
-			if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-				status = http.StatusRequestEntityTooLarge
-			}
-			http.Error(w, err.Error(), status)
-			return
+		body, err := readBody(r)
+		if err == nil {
+			err = h.codec.Unmarshal(body, request)
 		}
-		if err := h.codec.Unmarshal(body, request); err != nil {
+		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
@@ -77,17 +71,13 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out)
 }
 
-// body reads the request's body.
-func (h *host) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	from := r.Body
-	if h.config.MaxBody > 0 {
-		from = http.MaxBytesReader(w, from, h.config.MaxBody)
-	}
+// readBody reads the request's body.
+func readBody(r *http.Request) ([]byte, error) {
 	if r.ContentLength < 0 {
-		return io.ReadAll(from)
+		return io.ReadAll(r.Body)
 	}
 	var buffer bytes.Buffer
 	buffer.Grow(int(r.ContentLength) + bytes.MinRead)
-	_, err := buffer.ReadFrom(from)
+	_, err := buffer.ReadFrom(r.Body)
 	return buffer.Bytes(), err
 }

@@ -21,8 +21,8 @@ func (h *host) handshake() (string, error) {
 }
 
 // accept calls serve for each connection, then closes the connection.
-func (h *host) accept(serve func(net.Conn), alpn ...string) (string, error) {
-	l, err := h.secure(alpn...)
+func (h *host) accept(serve func(net.Conn)) (string, error) {
+	l, err := h.secure()
 	if err != nil {
 		return "", err
 	}

@@ -31,7 +31,6 @@ var (
 	ClusterRoleBindings = kind[rbacv1.ClusterRoleBinding, rbacv1.ClusterRoleBindingList](rbacv1.SchemeGroupVersion, "clusterrolebindings")
 	ClusterRoles        = kind[rbacv1.ClusterRole, rbacv1.ClusterRoleList](rbacv1.SchemeGroupVersion, "clusterroles")
 	ConfigMaps          = kind[corev1.ConfigMap, corev1.ConfigMapList](corev1.SchemeGroupVersion, "configmaps")
-	Deployments         = kind[appsv1.Deployment, appsv1.DeploymentList](appsv1.SchemeGroupVersion, "deployments")
 	Jobs                = kind[batchv1.Job, batchv1.JobList](batchv1.SchemeGroupVersion, "jobs")
 	Namespaces          = kind[corev1.Namespace, corev1.NamespaceList](corev1.SchemeGroupVersion, "namespaces")
 	Pods                = kind[corev1.Pod, corev1.PodList](corev1.SchemeGroupVersion, "pods")

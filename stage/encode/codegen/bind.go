@@ -25,8 +25,7 @@ var (
 	poolForm     = structForm{Pkg: "pbpool", Kit: "Pooled", Pointers: true}
 	polyglotForm = structForm{Pkg: "polymsg", Kit: "Polyglot", Pointers: true, Wrapped: true}
 	opaqueForm   = structForm{Pkg: "pbopaque", Kit: "Opaque", Pointers: true, Opaque: true}
-	lazyForm     = structForm{Pkg: "pblazy", Kit: "Lazy", Pointers: true, Opaque: true}
-	structForms  = []structForm{plainForm, protobufForm, hookForm, poolForm, opaqueForm, lazyForm, polyglotForm}
+	structForms  = []structForm{plainForm, protobufForm, hookForm, poolForm, opaqueForm, polyglotForm}
 )
 
 // bound writes a form's file in package bind, from the template of the form's name. The file has the
@@ -48,7 +47,7 @@ func (sf structForm) write(s *schema, internal string) error {
 
 func writeKits(s *schema, internal string) error {
 	imports := []string{"capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go"}
-	for _, pkg := range []string{"plain", "pb", "pbhook", "pbpool", "pbopaque", "pblazy", "polymsg", "capnmsg", "flatmsg"} {
+	for _, pkg := range []string{"plain", "pb", "pbhook", "pbpool", "pbopaque", "polymsg", "capnmsg", "flatmsg"} {
 		imports = append(imports, s.module+pkg)
 	}
 	return page{schema: s}.write(filepath.Join(internal, "bind", "kits_gen.go"), "bind", "kits", imports...)

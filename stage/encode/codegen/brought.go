@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -47,15 +46,13 @@ var needed = []part{
 // parts are the other parts, generated after needed.
 var parts = []part{
 	{"msgp", writeMsgp, []string{"plain/msgp.go"}},
-	{"easyjson", writeEasyjson, []string{"plain/easyjson.go"}},
+	{"easyjson", ours(writeEasyjson), []string{"plain/easyjson.go"}},
 	{"vtprotobuf", into("pb", plugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe")), []string{"pb/*_vtproto.pb.go"}},
 	{"pbfast", into("pb", pbfast("hook=false,methods=true,reuse=true")), []string{"pb/*_pbfast.pb.go"}},
 	// protobuf's own functions call pbfast's methods in pbhook, and not in pb.
 	{"pbhook", with(hookForm, plugin("protoc-gen-go", ""), pbfast("")), []string{"pbhook/*", "bind/pbhook_gen.go"}},
 	{"pbpool", with(poolForm, plugin("protoc-gen-go", ""), pooled), []string{"pbpool/*", "bind/pbpool_gen.go"}},
 	{"pbopaque", ours(with(opaqueForm, plugin("protoc-gen-go", byMethods), pbfast("hook=false,methods=true,"+byMethods))), []string{"pbopaque/*", "bind/pbopaque_gen.go"}},
-	// pbfast leaves lazy messages to protobuf.
-	{"pblazy", ours(with(lazyForm, makeLazy, plugin("protoc-gen-go", byMethods))), []string{"pblazy/*", "bind/pblazy_gen.go"}},
 	{"polymsg", with(polyglotForm, writePolyglot), []string{"polymsg/*", "bind/polymsg_gen.go"}},
 	{"easyproto", bound(form{name: "easyproto"}, "fmt", "strings", "github.com/VictoriaMetrics/easyproto"), []string{"bind/easyproto_gen.go"}},
 	{"hyperpb", bound(form{name: "hyperpb"}, "buf.build/go/hyperpb", "google.golang.org/protobuf/reflect/protoreflect"), []string{"bind/hyperpb_gen.go"}},
@@ -86,8 +83,8 @@ func with(form structForm, steps ...step) func(*schema, string) error {
 	}
 }
 
-// ours refuses to write a part for a brought message: compiling protobuf's code twice more would
-// take too long.
+// ours refuses to write a part for a brought message, which would take too long: protobuf's code once
+// more, or easyjson's, which compiles the message's package to look at it.
 func ours(write func(*schema, string) error) func(*schema, string) error {
 	return func(s *schema, internal string) error {
 		if s.brought {
@@ -229,7 +226,7 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			rel, _ := filepath.Rel(root, path)
 			rel = filepath.ToSlash(rel)
-			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasPrefix(rel, "bind/") && !strings.HasSuffix(rel, "_gen.go") || !strings.Contains(rel, "/") || strings.HasPrefix(rel, "easyjson/") {
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasPrefix(rel, "bind/") && !strings.HasSuffix(rel, "_gen.go") || !strings.Contains(rel, "/") {
 				return err
 			}
 			overlay[internal+rel] = ""
@@ -301,43 +298,4 @@ func (s *schema) HasText() bool {
 			return isText(fd) || fd.IsMap() && (isText(fd.MapKey()) || isText(fd.MapValue()))
 		})
 	})
-}
-
-// writeBroughtEasyjson runs easyjson in a module of its own, because a brought message's package is
-// not in the source.
-func (s *schema) writeBroughtEasyjson(internal, easyjson string, arguments []string) error {
-	dir := filepath.Join(internal, "easyjson")
-	content, err := os.ReadFile(plainFile(internal))
-	if err != nil {
-		return err
-	}
-	if err := save(filepath.Join(dir, "plain.go"), content); err != nil {
-		return err
-	}
-	required, err := pipeFrom(s.tree, nil, "go", "list", "-m", "-f", "require {{.Path}} {{.Version}}", "github.com/mailru/easyjson", "github.com/josharian/intern")
-	if err != nil {
-		return err
-	}
-	if err := save(filepath.Join(dir, "go.mod"), fmt.Appendf(nil, "module %splain\n\ngo 1.26\n\n%s", s.module, required)); err != nil {
-		return err
-	}
-	sums, err := os.ReadFile(filepath.Join(s.tree, "go.sum"))
-	if err != nil {
-		return err
-	}
-	if err := save(filepath.Join(dir, "go.sum"), sums); err != nil {
-		return err
-	}
-	cmd := exec.Command(easyjson, arguments...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := bounded(cmd, generatorTime, generatorMemory); err != nil {
-		return fmt.Errorf("easyjson: %w\n%s", err, said.Bytes())
-	}
-	made, err := os.ReadFile(filepath.Join(dir, "easyjson.go"))
-	if err != nil {
-		return err
-	}
-	return save(filepath.Join(internal, "plain", "easyjson.go"), made)
 }

@@ -46,18 +46,14 @@ func writeMsgp(s *schema, internal string) error {
 	return s.runTool(made, "msgp", "-file", plainFile(internal), "-o", made, "-tests=false", "-io=false")
 }
 
-// writeEasyjson runs easyjson. easyjson compiles package plain in the source's module, or for a
-// brought message in a module of its own. The methods must not have encoding/json's names.
+// writeEasyjson runs easyjson, which compiles package plain. The methods must not have
+// encoding/json's names.
 func writeEasyjson(s *schema, internal string) error {
 	easyjson, err := s.toolPath("easyjson")
 	if err != nil {
 		return err
 	}
-	arguments := []string{"-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go"}
-	if s.brought {
-		return s.writeBroughtEasyjson(internal, easyjson, arguments)
-	}
-	return pipeIn(filepath.Dir(plainFile(internal)), nil, easyjson, arguments...)
+	return pipeIn(filepath.Dir(plainFile(internal)), nil, easyjson, "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
 }
 
 // plainType returns a field's type in package plain. Messages are held by value, and optional

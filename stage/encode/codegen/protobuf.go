@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -28,23 +27,6 @@ func pooled(s *schema, dir string, files []*descriptorpb.FileDescriptorProto) er
 		parameter += fmt.Sprintf(",pool=%spbpool.%s", registered, md.Name())
 	}
 	return s.runPlugin("protoc-gen-go-vtproto", parameter, dir, files)
-}
-
-// makeLazy marks all fields that hold messages, except maps. Their first use decodes them.
-func makeLazy(_ *schema, _ string, files []*descriptorpb.FileDescriptorProto) error {
-	for _, file := range files {
-		for _, message := range file.MessageType {
-			for _, field := range message.Field {
-				entry := slices.ContainsFunc(message.NestedType, func(nested *descriptorpb.DescriptorProto) bool {
-					return strings.HasSuffix(field.GetTypeName(), "."+message.GetName()+"."+nested.GetName())
-				})
-				if field.GetType() == descriptorpb.FieldDescriptorProto_TYPE_MESSAGE && !entry {
-					field.Options = &descriptorpb.FieldOptions{Lazy: new(true)}
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // protobufFiles returns the schema's files, moved to a Go package, and to the protobuf package of

@@ -9,7 +9,6 @@ import (
 	"postage/stage/encode/internal/flatmsg"
 	"postage/stage/encode/internal/pb"
 	"postage/stage/encode/internal/pbhook"
-	"postage/stage/encode/internal/pblazy"
 	"postage/stage/encode/internal/pbopaque"
 	"postage/stage/encode/internal/pbpool"
 	"postage/stage/encode/internal/plain"
@@ -24,7 +23,6 @@ type BenchmarkKit struct {
 	Hooked      Form[plain.Benchmark, pbhook.Benchmark]
 	Pooled      Form[plain.Benchmark, pbpool.Benchmark]
 	Opaque      Form[plain.Benchmark, pbopaque.Benchmark]
-	Lazy        Form[plain.Benchmark, pblazy.Benchmark]
 	Polyglot    Form[plain.Benchmark, polymsg.Benchmark]
 	FromPool    func() *pbpool.Benchmark
 	Easyproto   Easyproto[plain.Benchmark]
@@ -68,12 +66,6 @@ func Benchmark() BenchmarkKit {
 			Read: pbopaqueUseBenchmark,
 			Some: pbopaqueSomeBenchmark,
 		},
-		Lazy: Form[plain.Benchmark, pblazy.Benchmark]{
-			From: pblazyFromBenchmark,
-			To:   func(v *pblazy.Benchmark, m *plain.Benchmark) error { pblazyToBenchmark(v, m); return nil },
-			Read: pblazyUseBenchmark,
-			Some: pblazySomeBenchmark,
-		},
 		Polyglot: Form[plain.Benchmark, polymsg.Benchmark]{
 			From: polymsgFromBenchmark,
 			To:   func(v *polymsg.Benchmark, m *plain.Benchmark) error { polymsgToBenchmark(v, m); return nil },
@@ -111,7 +103,6 @@ type BlobKit struct {
 	Hooked      Form[plain.Blob, pbhook.Blob]
 	Pooled      Form[plain.Blob, pbpool.Blob]
 	Opaque      Form[plain.Blob, pbopaque.Blob]
-	Lazy        Form[plain.Blob, pblazy.Blob]
 	Polyglot    Form[plain.Blob, polymsg.Blob]
 	FromPool    func() *pbpool.Blob
 	Easyproto   Easyproto[plain.Blob]
@@ -155,12 +146,6 @@ func Blob() BlobKit {
 			Read: pbopaqueUseBlob,
 			Some: pbopaqueSomeBlob,
 		},
-		Lazy: Form[plain.Blob, pblazy.Blob]{
-			From: pblazyFromBlob,
-			To:   func(v *pblazy.Blob, m *plain.Blob) error { pblazyToBlob(v, m); return nil },
-			Read: pblazyUseBlob,
-			Some: pblazySomeBlob,
-		},
 		Polyglot: Form[plain.Blob, polymsg.Blob]{
 			From: polymsgFromBlob,
 			To:   func(v *polymsg.Blob, m *plain.Blob) error { polymsgToBlob(v, m); return nil },
@@ -195,7 +180,6 @@ type MetricsKit struct {
 	Hooked      Form[plain.Metrics, pbhook.Metrics]
 	Pooled      Form[plain.Metrics, pbpool.Metrics]
 	Opaque      Form[plain.Metrics, pbopaque.Metrics]
-	Lazy        Form[plain.Metrics, pblazy.Metrics]
 	Polyglot    Form[plain.Metrics, polymsg.Metrics]
 	FromPool    func() *pbpool.Metrics
 	Easyproto   Easyproto[plain.Metrics]
@@ -239,12 +223,6 @@ func Metrics() MetricsKit {
 			Read: pbopaqueUseMetrics,
 			Some: pbopaqueSomeMetrics,
 		},
-		Lazy: Form[plain.Metrics, pblazy.Metrics]{
-			From: pblazyFromMetrics,
-			To:   func(v *pblazy.Metrics, m *plain.Metrics) error { pblazyToMetrics(v, m); return nil },
-			Read: pblazyUseMetrics,
-			Some: pblazySomeMetrics,
-		},
 		Polyglot: Form[plain.Metrics, polymsg.Metrics]{
 			From: polymsgFromMetrics,
 			To:   func(v *polymsg.Metrics, m *plain.Metrics) error { polymsgToMetrics(v, m); return nil },
@@ -282,7 +260,6 @@ type OrderKit struct {
 	Hooked      Form[plain.Order, pbhook.Order]
 	Pooled      Form[plain.Order, pbpool.Order]
 	Opaque      Form[plain.Order, pbopaque.Order]
-	Lazy        Form[plain.Order, pblazy.Order]
 	Polyglot    Form[plain.Order, polymsg.Order]
 	FromPool    func() *pbpool.Order
 	Easyproto   Easyproto[plain.Order]
@@ -326,12 +303,6 @@ func Order() OrderKit {
 			Read: pbopaqueUseOrder,
 			Some: pbopaqueSomeOrder,
 		},
-		Lazy: Form[plain.Order, pblazy.Order]{
-			From: pblazyFromOrder,
-			To:   func(v *pblazy.Order, m *plain.Order) error { pblazyToOrder(v, m); return nil },
-			Read: pblazyUseOrder,
-			Some: pblazySomeOrder,
-		},
 		Polyglot: Form[plain.Order, polymsg.Order]{
 			From: polymsgFromOrder,
 			To:   func(v *polymsg.Order, m *plain.Order) error { polymsgToOrder(v, m); return nil },
@@ -369,7 +340,6 @@ type TinyKit struct {
 	Hooked      Form[plain.Tiny, pbhook.Tiny]
 	Pooled      Form[plain.Tiny, pbpool.Tiny]
 	Opaque      Form[plain.Tiny, pbopaque.Tiny]
-	Lazy        Form[plain.Tiny, pblazy.Tiny]
 	Polyglot    Form[plain.Tiny, polymsg.Tiny]
 	FromPool    func() *pbpool.Tiny
 	Easyproto   Easyproto[plain.Tiny]
@@ -412,12 +382,6 @@ func Tiny() TinyKit {
 			To:   func(v *pbopaque.Tiny, m *plain.Tiny) error { pbopaqueToTiny(v, m); return nil },
 			Read: pbopaqueUseTiny,
 			Some: pbopaqueSomeTiny,
-		},
-		Lazy: Form[plain.Tiny, pblazy.Tiny]{
-			From: pblazyFromTiny,
-			To:   func(v *pblazy.Tiny, m *plain.Tiny) error { pblazyToTiny(v, m); return nil },
-			Read: pblazyUseTiny,
-			Some: pblazySomeTiny,
 		},
 		Polyglot: Form[plain.Tiny, polymsg.Tiny]{
 			From: polymsgFromTiny,
