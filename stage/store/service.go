@@ -20,7 +20,9 @@ import (
 )
 
 // newService returns the run's PostgreSQL: a scratch cluster with or without fsync, or the user's
-// own server (see userDSN and package postgres).
+// own server (see userDSN and package postgres). If PostgreSQL is not installed, it is downloaded
+// once, which is announced, from POSTAGE_PG_REPOSITORY if that is set; POSTAGE_PG_DOWNLOAD=no
+// forbids that.
 func newService(use *userDSN, fsync bool) *lab.Service {
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := serverOptions(log)

@@ -1,8 +1,21 @@
 package postgres
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 )
+
+func TestDownloadOutOfReach(t *testing.T) {
+	var said bytes.Buffer
+	_, err := download(t.Context(), Options{Repository: "http://127.0.0.1:1/maven2", CacheDir: t.TempDir(), Log: &said})
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("error %v does not name the repository", err)
+	}
+	if !strings.Contains(said.String(), "downloading PostgreSQL") {
+		t.Errorf("announced %q", said.String())
+	}
+}
 
 func TestWithSearchPath(t *testing.T) {
 	for dsn, want := range map[string]string{
@@ -14,25 +27,4 @@ func TestWithSearchPath(t *testing.T) {
 			t.Errorf("withSearchPath(%q) = %q, %v; want %q", dsn, got, err, want)
 		}
 	}
-}
-
-// A server that is named goes before one of the environment, and that before the PG* variables.
-func TestOrder(t *testing.T) {
-	for _, name := range []string{"POSTAGE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
-		t.Setenv(name, "")
-	}
-	expect := func(o Options, wantDSN, wantFrom string) {
-		t.Helper()
-		dsn, from, ok := userDSN(o)
-		if dsn != wantDSN || from != wantFrom || ok != (wantFrom != "") {
-			t.Errorf("server %q of %q, want %q of %q", dsn, from, wantDSN, wantFrom)
-		}
-	}
-	expect(Options{}, "", "")
-	t.Setenv("PGHOST", "elsewhere")
-	expect(Options{}, "", "the PG* variables")
-	t.Setenv("POSTAGE_DSN", "host=here")
-	expect(Options{}, "host=here", "POSTAGE_DSN")
-	expect(Options{DSN: "host=there"}, "host=there", "the given DSN")
-	expect(Options{IgnoreEnvironment: true}, "", "")
 }
