@@ -8,8 +8,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/lab"
 	"postage/load"
+	"postage/stage/internal/lanes"
 )
 
 // A half is a way at half of the rate that it can do on its one connection. Requests are due at
@@ -19,10 +19,6 @@ type half struct {
 	rng   *rand.Rand
 	every time.Duration // from one request to the next, in the mean
 	taken *hdrhistogram.Histogram
-}
-
-func noLatencies() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, lab.SlowestLatency.Nanoseconds(), 3)
 }
 
 // Prove proves the way, and finds out what it can do.
@@ -64,6 +60,6 @@ func (h *half) Run(n int) error {
 // Latencies returns those since it was called last.
 func (h *half) Latencies() *hdrhistogram.Histogram {
 	taken := h.taken
-	h.taken = noLatencies()
+	h.taken = lanes.NewHistogram()
 	return taken
 }

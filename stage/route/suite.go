@@ -15,6 +15,7 @@ import (
 	"postage/lab"
 	"postage/record"
 	"postage/stage/encode"
+	"postage/stage/internal/lanes"
 	"postage/stage/send"
 	"postage/stage/store"
 )
@@ -166,7 +167,7 @@ func (r *route) newCase(name string, msgs int, place opener, atHalf bool) lab.Ca
 			case err != nil:
 				return nil, fmt.Errorf("route: %s: %w", row.Name, err)
 			case atHalf:
-				return &half{instance: in, rng: rand.New(rand.NewPCG(env.Seed, 0)), taken: noLatencies()}, nil
+				return &half{instance: in, rng: rand.New(rand.NewPCG(env.Seed, 0)), taken: lanes.NewHistogram()}, nil
 			}
 			return in, nil
 		}
