@@ -19,6 +19,7 @@ import (
 
 	"postage/internal/feature/bring"
 	"postage/internal/kit/words"
+	"postage/internal/usermsg"
 	"postage/lab"
 	"postage/record"
 )
@@ -66,7 +67,7 @@ with list, run, show, compare and history for your message's rows.`,
 type broughtMessage struct {
 	name, full, doc string
 	samples         *bring.Samples
-	build           func(*bring.Workspace, lab.Bringer) (*bring.Built, error)
+	build           func(*bring.Workspace, usermsg.Maker) (*bring.Built, error)
 }
 
 func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) error {
@@ -134,7 +135,7 @@ func proveBrought(cmd *cobra.Command, w *bring.Workspace, brought *broughtMessag
 	if library, _, _ := strings.Cut(now, "/"); now != "" && !strings.Contains(library, "=") {
 		now = "codec=" + now
 	}
-	if err := w.Configure(lab.BroughtConfig{Doc: brought.doc, Baseline: now}, brought.samples); err != nil {
+	if err := w.Configure(usermsg.Config{Doc: brought.doc, Baseline: now}, brought.samples); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -222,7 +223,7 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	if len(flags.samples) == 0 {
 		doc += ", drawn and not real,"
 	}
-	return &broughtMessage{string(original.Name()), string(original.FullName()), doc, samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
+	return &broughtMessage{string(original.Name()), string(original.FullName()), doc, samples, func(w *bring.Workspace, bringer usermsg.Maker) (*bring.Built, error) {
 		return w.Build(cmd.Context(), bringer, normal)
 	}}, nil
 }
@@ -246,7 +247,7 @@ func readStruct(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	if err != nil {
 		return nil, err
 	}
-	return &broughtMessage{st.Called, st.Package + "." + st.Name, st.Package + "." + st.Name, samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
+	return &broughtMessage{st.Called, st.Package + "." + st.Name, st.Package + "." + st.Name, samples, func(w *bring.Workspace, bringer usermsg.Maker) (*bring.Built, error) {
 		return w.BuildStruct(cmd.Context(), bringer, st)
 	}}, nil
 }

@@ -53,13 +53,6 @@ func (p program) calibrated(stage string) (baseline *lab.Entry) {
 	return baseline
 }
 
-func (p program) calibrationSuite(stage string, comparisons int) lab.Suite {
-	if e := p.calibrated(stage); e != nil {
-		return lab.CalibrationSuite(e.Case, e.Contender, comparisons)
-	}
-	return lab.Suite{}
-}
-
 // calibrationPattern begins the pattern in a calibration's record; the stage follows.
 const calibrationPattern = "doctor --calibrate --stage "
 
@@ -68,7 +61,7 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 	if baseline == nil {
 		return hinted(fmt.Errorf("--stage %s: there is no such stage", stage), "`postage list` shows them")
 	}
-	entries := lab.Entries([]lab.Suite{p.calibrationSuite(baseline.Stage, comparisons)})
+	entries := lab.Entries([]lab.Suite{calibrationSuite(baseline, comparisons)})
 	plan := lab.NewPlan(entries, budget)
 	if budget == 0 { // as much as a comparison takes: a stage's batches may be long
 		for each := comparisonBudget; budget == 0 || len(plan.Left) > 0; each *= 2 {
@@ -92,7 +85,7 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 
 // ofCalibration is an error if a record is of something else.
 func ofCalibration(rec *record.Record, name string) error {
-	if len(rec.Rows) == 0 || rec.Rows[0].Stage != lab.CalibrationStage {
+	if len(rec.Rows) == 0 || rec.Rows[0].Stage != calibrationStage {
 		return hinted(fmt.Errorf("%s is not a record of a calibration", name), "`postage show "+name+"` says what it is of")
 	}
 	return nil

@@ -18,7 +18,7 @@ func TestCalibrationOfARecord(t *testing.T) {
 	rec := made.Record()
 	rec.Run.Precision = calibrationPrecision
 	for i := range rec.Rows {
-		rec.Rows[i].Value, rec.Rows[i].Stage = record.ValueCost, lab.CalibrationStage
+		rec.Rows[i].Value, rec.Rows[i].Stage = record.ValueCost, calibrationStage
 	}
 	rec.Run.Budget, rec.Run.Patterns = 24*time.Second, []string{calibrationPattern + "encode"}
 	file := filepath.Join(t.TempDir(), "calibration.txt")
@@ -53,7 +53,7 @@ func TestCalibrationOfARecord(t *testing.T) {
 func TestCalibrationLine(t *testing.T) {
 	rec := &record.Record{Run: record.Run{Precision: calibrationPrecision, Budget: 12 * time.Second}, Rows: []record.Row{{Case: "one"}}}
 	found := func(share ...float64) (s []slowdownForm) {
-		for i, by := range lab.InjectedSlowdowns {
+		for i, by := range injectedSlowdowns {
 			s = append(s, slowdownForm{By: by, Found: rateForm{Count: int(100 * share[i]), Of: 100, Value: share[i]}})
 		}
 		return s

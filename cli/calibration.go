@@ -5,7 +5,6 @@ import (
 
 	"postage/internal/stats"
 	"postage/internal/verdict"
-	"postage/lab"
 	"postage/record"
 )
 
@@ -58,7 +57,7 @@ func calibrationOf(stage string, rec *record.Record) (c *calibrationForm, covere
 	margin := verdict.Margin(rec.Run.Precision)
 	falseAlarms, misses := 0, 0
 	var blocks, widths, needed []float64
-	slowed, found := make([]int, len(lab.InjectedSlowdowns)), make([]int, len(lab.InjectedSlowdowns))
+	slowed, found := make([]int, len(injectedSlowdowns)), make([]int, len(injectedSlowdowns))
 	for _, result := range verdict.Analyze(rec).Cases {
 		control := result.Control
 		if control == nil || control.Ratio == nil || result.Blocks < stats.MinBlocks {
@@ -73,8 +72,8 @@ func calibrationOf(stage string, rec *record.Record) (c *calibrationForm, covere
 		if !control.Ratio.Contains(1) {
 			misses++
 		}
-		for i, by := range lab.InjectedSlowdowns {
-			row := result.Of(lab.SlowedName(by))
+		for i, by := range injectedSlowdowns {
+			row := result.Of(slowedName(by))
 			if row == nil || row.Ratio == nil {
 				continue
 			}
@@ -112,7 +111,7 @@ func calibrationOf(stage string, rec *record.Record) (c *calibrationForm, covere
 func calibrationGate(rec *record.Record, rows int) gateForm {
 	cases := slices.DeleteFunc(rec.Cases(), func(name string) bool { return len(rec.BlocksOf(name)) < stats.MinBlocks })
 	runs, failed, equal, passed := 0, 0, 0, 0
-	slowed, found := make([]int, len(lab.InjectedSlowdowns)), make([]int, len(lab.InjectedSlowdowns))
+	slowed, found := make([]int, len(injectedSlowdowns)), make([]int, len(injectedSlowdowns))
 	for run := range slices.Chunk(cases, rows) {
 		c := verdict.ComparePaired(sidesOf(rec, run, ""), verdict.DefaultThresholds())
 		runs, equal = runs+1, equal+len(c.Rows)
@@ -124,9 +123,9 @@ func calibrationGate(rec *record.Record, rows int) gateForm {
 				passed++
 			}
 		}
-		for i, by := range lab.InjectedSlowdowns {
-			for _, change := range verdict.ComparePaired(sidesOf(rec, run, lab.SlowedName(by)), verdict.DefaultThresholds()).Rows {
-				if change.New.Row.Contender != lab.SlowedName(by) {
+		for i, by := range injectedSlowdowns {
+			for _, change := range verdict.ComparePaired(sidesOf(rec, run, slowedName(by)), verdict.DefaultThresholds()).Rows {
+				if change.New.Row.Contender != slowedName(by) {
 					continue
 				}
 				slowed[i]++
@@ -142,7 +141,7 @@ func calibrationGate(rec *record.Record, rows int) gateForm {
 // slowdowns says how often each injected slowdown was found.
 func slowdowns(found, of []int) []slowdownForm {
 	all := []slowdownForm{}
-	for i, by := range lab.InjectedSlowdowns {
+	for i, by := range injectedSlowdowns {
 		if of[i] > 0 {
 			all = append(all, slowdownForm{By: by, Found: rate(found[i], of[i])})
 		}

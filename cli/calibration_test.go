@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"postage/internal/test/recordtest"
-	"postage/lab"
 	"postage/record"
 )
 
@@ -23,7 +22,7 @@ func calibrated(control float64) *record.Record {
 	rec := made.Record()
 	for i := range rec.Rows {
 		if name := rec.Rows[i].Name; made.Slower[name] > 2 {
-			rec.Rows[i].Contender = lab.SlowedName(0.05)
+			rec.Rows[i].Contender = slowedName(0.05)
 		}
 	}
 	few := rec.Cases()[16:]

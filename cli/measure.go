@@ -225,7 +225,7 @@ func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, r
 	defer func() { err = errors.Join(err, stop()) }()
 	view := newView(cmd.ErrOrStderr())
 	defer view.erase()
-	calibrates := len(rec.Rows) > 0 && rec.Rows[0].Stage == lab.CalibrationStage // hundreds of cases
+	calibrates := len(rec.Rows) > 0 && rec.Rows[0].Stage == calibrationStage // hundreds of cases
 	conductor.Environment = environment
 	conductor.Save = func(rec *record.Record) error { return rec.Save(out) }
 	conductor.Observe = func(s lab.Status) {

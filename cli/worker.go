@@ -19,8 +19,8 @@ func (p program) workerCommand() *cobra.Command {
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			suites := p.suites
-			if comparisons > 0 {
-				suites = []lab.Suite{p.calibrationSuite(stage, comparisons)}
+			if baseline := p.calibrated(stage); comparisons > 0 && baseline != nil {
+				suites = []lab.Suite{calibrationSuite(baseline, comparisons)}
 			}
 			// Standard output is for the protocol; what a contender prints goes to standard error.
 			out := cmd.OutOrStdout()

@@ -9,6 +9,7 @@ import (
 
 	"postage/internal/cost"
 	"postage/internal/sys/proc"
+	"postage/internal/usermsg"
 	"postage/record"
 )
 
@@ -37,7 +38,7 @@ type Suite struct {
 	// start them by with [StartServer]. Optional.
 	Servers map[string]proc.Server
 	// Bring makes code that measures a user's own message by the suite's contenders. Optional.
-	Bring Bringer
+	Bring usermsg.Maker
 	// Brought says that the cases are of a user's message, in the program that was built for it.
 	Brought bool
 }

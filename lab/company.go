@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"slices"
 
 	"postage/record"
 )
@@ -34,20 +33,18 @@ func (e *Entry) sitsOut() bool {
 	return e.Role != record.RoleBaseline && e.Role != record.RoleFloor
 }
 
-// sameCode reports whether the case compares sides of one code: old with new, or slowed with not.
-func (cs *runCase) sameCode() bool {
-	return slices.ContainsFunc(cs.entries, func(e Entry) bool { return e.Old || e.Stage == CalibrationStage })
-}
-
 // drawn reports whether entries of the case sit out blocks.
 func (cs *runCase) drawn() bool {
 	others := 0
 	for i := range cs.entries {
+		if cs.entries[i].Old {
+			return false
+		}
 		if cs.entries[i].sitsOut() {
 			others++
 		}
 	}
-	return others >= fewestDrawn && !cs.sameCode()
+	return others >= fewestDrawn
 }
 
 // count counts a block for its rows. The case has as many blocks as its row with fewest.

@@ -18,6 +18,7 @@ import (
 	"postage/internal/service/apiserver"
 	"postage/internal/sys/proc"
 	"postage/lab"
+	"postage/stage/internal/lanes"
 )
 
 // patience is how long an event of a watch may take before it counts as lost. Requests have no such
@@ -43,7 +44,7 @@ type instance struct {
 	control *client // prepares and checks, in another content type, untimed
 	caller  caller
 	lanes   []lane
-	*lab.Lanes
+	*lanes.Lanes
 	mistaken *mistake // nil except in the slice with the page's mistake
 	names
 	last int // the size of the last batch
@@ -116,7 +117,7 @@ func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
 	for i := range in.lanes {
 		in.lanes[i] = lane{in: in, next: i, step: in.inflight}
 	}
-	in.Lanes = lab.NewLanes(len(in.lanes), func(i int) error { return in.op.do(&in.lanes[i]) })
+	in.Lanes = lanes.New(len(in.lanes), func(i int) error { return in.op.do(&in.lanes[i]) })
 	if err := in.fill(in.op.objects); err != nil {
 		return fmt.Errorf("make objects: %w", err)
 	}

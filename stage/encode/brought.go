@@ -16,12 +16,13 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	gojson "github.com/goccy/go-json"
 
+	"postage/internal/usermsg"
 	"postage/lab"
 	"postage/record"
 )
 
 // A broughtConfig is the configuration of a brought message's program.
-type broughtConfig struct{ lab.BroughtConfig }
+type broughtConfig struct{ usermsg.Config }
 
 // broughtAs names the variable by which a program tells its workers which configuration it has read.
 const broughtAs = "POSTAGE_BROUGHT"

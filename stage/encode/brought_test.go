@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"postage/internal/usermsg"
 	"postage/lab"
 	"postage/record"
 	"postage/stage/encode/internal/bind"
@@ -76,7 +77,7 @@ func broughtSuite[T any](t *testing.T, samples ...string) lab.Suite {
 		file = protowire.AppendString(file, text)
 	}
 	folder := t.TempDir()
-	config := lab.BroughtConfig{Name: "mine", Samples: filepath.Join(folder, "samples"), Digest: fmt.Sprintf("%x", sha256.Sum256(file))}
+	config := usermsg.Config{Name: "mine", Samples: filepath.Join(folder, "samples"), Digest: fmt.Sprintf("%x", sha256.Sum256(file))}
 	text, err := json.Marshal(config)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"postage/internal/usermsg"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/stage/encode"
@@ -45,7 +46,7 @@ func (p *parcel) Unmarshal(b []byte) error { return json.Unmarshal(b, p) }
 func brought(config string) []lab.Suite { return Brought(encode.Struct[parcel](config)) }
 
 // bring writes what `postage bring` would, and has the servers find it.
-func bring(t *testing.T, c lab.BroughtConfig) (config string) {
+func bring(t *testing.T, c usermsg.Config) (config string) {
 	t.Helper()
 	var file []byte
 	for i, sample := range []string{`{}`, `{"to": "Zoë", "weight": -0.5, "sent": "2026-11-25T03:00:00+02:00", "labels": {"a": "1", "b": "2"}, "kind": "wide", "size": [1, 2], "Count": 65535}`, `{"to": "x", "items": [{"to": "y"}, {"weight": 0}], "Number": 18446744073709551615, "Level": -128, "photo": "AP8=", "safe": true}`} {
@@ -72,7 +73,7 @@ func bring(t *testing.T, c lab.BroughtConfig) (config string) {
 // A brought message has the whole way, by the codecs that can take it, in a sink and in PostgreSQL:
 // as bytes and as JSON.
 func TestBrought(t *testing.T) {
-	config := bring(t, lab.BroughtConfig{Baseline: "codec=cbor"})
+	config := bring(t, usermsg.Config{Baseline: "codec=cbor"})
 	suites := brought(config)
 	if err := lab.Check(suites); err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func TestBrought(t *testing.T) {
 // no 100 are sent in one request.
 func TestBroughtLost(t *testing.T) {
 	lost := map[string]string{"Encode/msg=parcel/op=decode/codec=cbor": "decode: message 0: decoded to something else: parcel.To: got nothing"}
-	suites := brought(bring(t, lab.BroughtConfig{Baseline: "codec=cbor", Lost: lost, Largest: 1 << 20}))
+	suites := brought(bring(t, usermsg.Config{Baseline: "codec=cbor", Lost: lost, Largest: 1 << 20}))
 	for _, c := range suites[0].Made(eachNumber) {
 		if messages(c.Name) != 1 || !strings.HasPrefix(c.Baseline, "codec=json/") {
 			t.Errorf("there is %s, with the baseline %s", c.Name, c.Baseline)

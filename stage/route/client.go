@@ -10,6 +10,7 @@ import (
 	"postage/lab"
 	"postage/record"
 	"postage/stage/encode"
+	"postage/stage/internal/lanes"
 	"postage/stage/send"
 	"postage/stage/store"
 )
@@ -20,7 +21,7 @@ const databaseCPU = "database-cpu-ns/op"
 // An instance is an open row: the client, with a kept connection to a server in a process of its
 // own, and the place where that stores rows.
 type instance struct {
-	*lab.Lanes
+	*lanes.Lanes
 	*end
 	server   *proc.Child
 	exchange *send.Exchange
@@ -46,7 +47,7 @@ func open(ctx context.Context, traffic encode.Traffic, w work, place opener) (*i
 		return nil, err
 	}
 	in := &instance{end: e}
-	in.Lanes = lab.NewLanes(1, func(int) error { return in.send() })
+	in.Lanes = lanes.New(1, func(int) error { return in.send() })
 	if err := in.start(ctx, place); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}

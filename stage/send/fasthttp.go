@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"postage/internal/service/greeter/hello"
-	"postage/lab"
+	"postage/stage/internal/lanes"
 )
 
 // fastHTTP1 is HTTP/1.1 by fasthttp at both ends.
@@ -50,7 +50,7 @@ func openFastHTTP(t *target) (client, error) {
 	}
 	if t.spec.conns > 0 {
 		c.host.MaxConns = 1
-		c.host.MaxConnWaitTimeout = lab.SlowestLatency
+		c.host.MaxConnWaitTimeout = lanes.SlowestLatency
 	}
 	return c, nil
 }

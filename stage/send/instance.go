@@ -11,6 +11,7 @@ import (
 	"postage/internal/service/greeter/wire"
 	"postage/internal/service/tlscert"
 	"postage/lab"
+	"postage/stage/internal/lanes"
 )
 
 // An instance is a transport at work on one spec, with its server.
@@ -20,7 +21,7 @@ type instance struct {
 	server    *greeter.Process
 	network   *Network // nil over loopback
 	lanes     []lane
-	*lab.Lanes
+	*lanes.Lanes
 	targets []*target // of the clients
 	clients []client  // none between two pages
 	seen    handshakes
@@ -92,7 +93,7 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 		in.targets = append(in.targets, t)
 	}
 	in.prepare(ctx, seed)
-	in.Lanes = lab.NewLanes(s.lanes(), in.call)
+	in.Lanes = lanes.New(s.lanes(), in.call)
 	for _, t := range in.targets {
 		c, err := in.transport.open(t)
 		if err != nil {

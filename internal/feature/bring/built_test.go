@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"pgregory.net/rapid"
 
-	"postage/lab"
+	"postage/internal/usermsg"
 	"postage/stage/encode/codegen"
 )
 
@@ -64,7 +64,7 @@ func TestRandomSchemasAreBuilt(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%v", err, protodesc.ToFileDescriptorProto(linked))
 			}
-			if err := w.Configure(lab.BroughtConfig{Doc: "a random message"}, samples); err != nil {
+			if err := w.Configure(usermsg.Config{Doc: "a random message"}, samples); err != nil {
 				t.Fatal(err)
 			}
 			proven, lost, err := w.Prove(t.Context())

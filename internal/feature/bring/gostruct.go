@@ -18,6 +18,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"postage/internal/feature/build"
+	"postage/internal/usermsg"
 	"postage/lab"
 )
 
@@ -105,13 +106,13 @@ func (st *GoStruct) ReadJSON(paths []string, part Part) (*Samples, error) {
 // BuildStruct builds the program for a Go struct. The program is a module of its own, in a Go
 // workspace with this program's source and the struct's modules. The go command chooses versions for
 // all of them at once, and changes none of their files.
-func (w *Workspace) BuildStruct(ctx context.Context, bringer lab.Bringer, st *GoStruct) (*Built, error) {
+func (w *Workspace) BuildStruct(ctx context.Context, bringer usermsg.Maker, st *GoStruct) (*Built, error) {
 	begin := time.Now()
 	folder := filepath.Join(w.folder, "main")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
-	code, err := bringer(ctx, lab.Brought{Package: st.Package, Type: st.Name, Tree: w.tree, Folder: folder, Config: w.configFile()})
+	code, err := bringer(ctx, usermsg.Message{Package: st.Package, Type: st.Name, Tree: w.tree, Folder: folder, Config: w.configFile()})
 	if err != nil {
 		return nil, fmt.Errorf("generate code: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"postage/internal/feature/build"
+	"postage/internal/usermsg"
 	"postage/lab"
 )
 
@@ -31,7 +32,7 @@ type Workspace struct {
 	full   string // the message's full name
 	folder string // absolute
 	tree   string // root of this program's source, an absolute path
-	config lab.BroughtConfig
+	config usermsg.Config
 }
 
 // Open returns a message's workspace below the current folder. The folder has the message's short
@@ -45,7 +46,7 @@ func Open(ctx context.Context, name, full string) (*Workspace, error) {
 	if w.folder, err = filepath.Abs(filepath.Join(".postage", "bring", name)); err != nil {
 		return nil, err
 	}
-	var found lab.BroughtConfig
+	var found usermsg.Config
 	data, err := os.ReadFile(w.configFile())
 	if err == nil && json.Unmarshal(data, &found) == nil && found.Of != full {
 		w.Name = strings.ReplaceAll(full, "/", ".")
@@ -92,7 +93,7 @@ type Built struct {
 
 // Build builds the program, unless this version has already built it for the same message. It
 // leaves out code that does not compile, and the rows that need it.
-func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (*Built, error) {
+func (w *Workspace) Build(ctx context.Context, bringer usermsg.Maker, n *Normal) (*Built, error) {
 	file, err := proto.MarshalOptions{Deterministic: true}.Marshal(n.File)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (
 		return nil, err
 	}
 	begin := time.Now()
-	code, err := bringer(ctx, lab.Brought{File: file, Tree: w.tree, Folder: filepath.Join(w.folder, "generated"), Config: w.configFile()})
+	code, err := bringer(ctx, usermsg.Message{File: file, Tree: w.tree, Folder: filepath.Join(w.folder, "generated"), Config: w.configFile()})
 	if err != nil {
 		return nil, fmt.Errorf("generate code: %w", err)
 	}
@@ -176,7 +177,7 @@ var compileError = regexp.MustCompile(`(?m)^(\S+\.go):\d+:(?:\d+:)? .*$`)
 
 // compile builds the program. It returns the compiler's first message about each file, by the
 // file's path.
-func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, said string, err error) {
+func (w *Workspace) compile(ctx context.Context, code *usermsg.Code) (path, said string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for name, replacement := range code.Overlay {
 		overlay.Replace[filepath.Join(w.tree, filepath.FromSlash(name))] = replacement
@@ -212,7 +213,7 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 
 // Configure writes the samples, and the configuration that the program reads when it starts. The
 // configuration starts without lost rows.
-func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
+func (w *Workspace) Configure(config usermsg.Config, s *Samples) error {
 	file := s.File()
 	config.Name = w.Name
 	config.Of = w.full

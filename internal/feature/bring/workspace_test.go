@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/lab"
+	"postage/internal/usermsg"
 )
 
 // Messages of one short name have a folder each, whichever comes first, and find it again.
@@ -32,7 +32,7 @@ func TestMessagesOfOneNameHaveAFolderEach(t *testing.T) {
 		if w.Name != c.want || filepath.Base(w.folder) != c.want {
 			t.Errorf("%s is called %s in %s, want %s", c.full, w.Name, w.folder, c.want)
 		}
-		if err := w.Configure(lab.BroughtConfig{}, new(Samples)); err != nil {
+		if err := w.Configure(usermsg.Config{}, new(Samples)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestCompileErrorNamesTheFile(t *testing.T) {
 		}
 		t.Setenv("GOWORK", "off")
 		w := &Workspace{Name: "M", folder: folder, tree: tree}
-		path, said, err := w.compile(t.Context(), &lab.BroughtCode{Overlay: map[string]string{"part/part.go": broken}, Main: "main"})
+		path, said, err := w.compile(t.Context(), &usermsg.Code{Overlay: map[string]string{"part/part.go": broken}, Main: "main"})
 		if err != nil || path != broken || !strings.Contains(said, "undefined: missing") {
 			t.Errorf("%s: %s, %v; want %s", path, said, err, broken)
 		}

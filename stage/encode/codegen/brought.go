@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"postage/lab"
+	"postage/internal/usermsg"
 )
 
 // broughtSource is the part of a brought message's suite that is not generated.
@@ -109,9 +109,9 @@ func installed(program, pkg string, writes ...func(*schema, string) error) func(
 	}
 }
 
-// Bring is a [lab.Bringer]. It writes the same code for a user's message as BuiltIn does for the
+// Bring is a [usermsg.Maker]. It writes the same code for a user's message as BuiltIn does for the
 // stage's own. The build uses the user's code instead.
-func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
+func Bring(ctx context.Context, b usermsg.Message) (*usermsg.Code, error) {
 	if b.Type != "" {
 		return bringStruct(b)
 	}
@@ -146,14 +146,14 @@ func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 }
 
 // bringStruct writes a program that measures a Go struct. Nothing is generated for the struct.
-func bringStruct(b lab.Brought) (*lab.BroughtCode, error) {
+func bringStruct(b usermsg.Message) (*usermsg.Code, error) {
 	s := new(schema)
 	if err := s.locate(b.Tree); err != nil {
 		return nil, err
 	}
 	module := strings.TrimSuffix(s.module, "/"+internal)
 	main := fmt.Sprintf("func main() { cli.Main(route.Brought(encode.Struct[brought.%s](%q))...) }", b.Type, b.Config)
-	return &lab.BroughtCode{Main: b.Folder}, saveGo(filepath.Join(b.Folder, "main.go"), "main", main, module+"/cli", module+"/stage/encode", module+"/stage/route", "brought "+b.Package)
+	return &usermsg.Code{Main: b.Folder}, saveGo(filepath.Join(b.Folder, "main.go"), "main", main, module+"/cli", module+"/stage/encode", module+"/stage/route", "brought "+b.Package)
 }
 
 // caught returns a writer's error, or its panic as an error.
@@ -176,7 +176,7 @@ func firstLine(err error) string {
 	return strings.TrimSpace(first)
 }
 
-func broughtSchema(b lab.Brought) (*schema, error) {
+func broughtSchema(b usermsg.Message) (*schema, error) {
 	file := new(descriptorpb.FileDescriptorProto)
 	if err := proto.Unmarshal(b.File, file); err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func broughtSchema(b lab.Brought) (*schema, error) {
 
 // assemble writes the files that depend on which parts exist. It returns the overlay: which file
 // replaces which.
-func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
+func assemble(s *schema, b usermsg.Message) (*usermsg.Code, error) {
 	if err := writeKits(s, b.Folder); err != nil {
 		return nil, err
 	}
@@ -239,10 +239,10 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 			return nil, err
 		}
 	}
-	return &lab.BroughtCode{
+	return &usermsg.Code{
 		Overlay: overlay, Main: "cmd/postage", Lost: s.lost,
 		Part: func(path string) string { return s.partOf(path, b.Folder) },
-		Without: func(part, reason string) (*lab.BroughtCode, error) {
+		Without: func(part, reason string) (*usermsg.Code, error) {
 			s.lost[part] = reason
 			return assemble(s, b)
 		},
@@ -272,7 +272,7 @@ func (p part) has(path string) bool {
 }
 
 // writeBroughtSuite writes the main program, and the file that replaces the stage's own messages.
-func writeBroughtSuite(s *schema, b lab.Brought) error {
+func writeBroughtSuite(s *schema, b usermsg.Message) error {
 	module := strings.TrimSuffix(s.module, "/"+internal)
 	if err := saveGo(filepath.Join(b.Folder, "main.go"), "main", "func main() { cli.Main(route.Brought(encode.Brought())...) }", module+"/cli", module+"/stage/encode", module+"/stage/route"); err != nil {
 		return err

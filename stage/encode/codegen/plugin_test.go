@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"postage/lab"
+	"postage/internal/usermsg"
 )
 
 // A generator that does not end, or takes memory without end, is ended, and the error says why.
@@ -52,7 +52,7 @@ func TestMoreOptionalFieldsThanMsgpTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := broughtSchema(lab.Brought{File: data, Tree: "../../.."})
+	s, err := broughtSchema(usermsg.Message{File: data, Tree: "../../.."})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-package lab
+// Package lanes runs a contender's operations in parallel.
+package lanes
 
 import (
 	"cmp"
@@ -10,7 +11,7 @@ import (
 )
 
 // Lanes run operations in parallel, each lane one after the other. They keep how long each
-// operation took, as Distributed asks for.
+// operation took, as [lab.Distributed] asks for.
 type Lanes struct {
 	do    func(lane int) error
 	taken []*hdrhistogram.Histogram // what operations took, in nanoseconds
@@ -19,16 +20,16 @@ type Lanes struct {
 // SlowestLatency is the longest latency that the histogram holds. Longer ones count as this one.
 const SlowestLatency = time.Minute
 
-// newHistogram keeps three digits of each latency. Keeping one costs about 15 ns.
-func newHistogram() *hdrhistogram.Histogram {
+// NewHistogram keeps three digits of each latency. Keeping one costs about 15 ns.
+func NewHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, SlowestLatency.Nanoseconds(), 3)
 }
 
-// NewLanes makes so many lanes. do does one operation on the lane of that number.
-func NewLanes(count int, do func(lane int) error) *Lanes {
+// New makes so many lanes. do does one operation on the lane of that number.
+func New(count int, do func(lane int) error) *Lanes {
 	l := &Lanes{do: do}
 	for range count {
-		l.taken = append(l.taken, newHistogram())
+		l.taken = append(l.taken, NewHistogram())
 	}
 	return l
 }
@@ -71,7 +72,7 @@ func (l *Lanes) run(i int, left *atomic.Int64) error {
 
 // Latencies returns the latencies of all lanes, and forgets them.
 func (l *Lanes) Latencies() *hdrhistogram.Histogram {
-	sum := newHistogram()
+	sum := NewHistogram()
 	for _, taken := range l.taken {
 		sum.Merge(taken)
 		taken.Reset()

@@ -1,4 +1,4 @@
-package lab_test
+package lanes_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"postage/lab"
+	"postage/stage/internal/lanes"
 )
 
 // As many operations as there are lanes are one for each, however fast some lanes are: proofs look
@@ -15,10 +15,10 @@ func TestLanes(t *testing.T) {
 	const count = 8
 	for n := 1; n <= 3*count; n++ {
 		did := make([]int, count)
-		lanes := lab.NewLanes(count, func(i int) error { did[i]++; return nil })
+		l := lanes.New(count, func(i int) error { did[i]++; return nil })
 		for range 50 {
 			clear(did)
-			if err := lanes.Run(n); err != nil {
+			if err := l.Run(n); err != nil {
 				t.Fatal(err)
 			}
 			total := 0
@@ -28,7 +28,7 @@ func TestLanes(t *testing.T) {
 			if least := slices.Min(did); total != n || least == 0 && n >= count {
 				t.Fatalf("%d operations are %v", n, did)
 			}
-			if got := lanes.Latencies().TotalCount(); got != int64(n) {
+			if got := l.Latencies().TotalCount(); got != int64(n) {
 				t.Fatalf("%d latencies of %d operations", got, n)
 			}
 		}
@@ -39,7 +39,7 @@ func TestLanes(t *testing.T) {
 func TestLanesFail(t *testing.T) {
 	var done atomic.Int64
 	failure := errors.New("no")
-	err := lab.NewLanes(4, func(int) error {
+	err := lanes.New(4, func(int) error {
 		if done.Add(1) == 10 {
 			return failure
 		}

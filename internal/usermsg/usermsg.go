@@ -1,9 +1,10 @@
-package lab
+// Package usermsg is what the command `bring` and a suite tell each other of a user's own message.
+package usermsg
 
 import "context"
 
-// A Brought is a user's own message, for [Suite].Bring: a protobuf message, or a Go struct.
-type Brought struct {
+// A Message is a user's own: a protobuf message, or a Go struct.
+type Message struct {
 	// File is a FileDescriptorProto, encoded: the message is its first, and all that it reaches are
 	// top-level types of the one file. Empty for a Go struct.
 	File []byte
@@ -12,12 +13,12 @@ type Brought struct {
 
 	Tree   string // root of this program's source, absolute
 	Folder string // where generated files go, absolute
-	// Config is the file that the program reads when it starts, a [BroughtConfig] as JSON.
+	// Config is the file that the program reads when it starts, a [Config] as JSON.
 	Config string
 }
 
-// A BroughtConfig is what a brought message's program is told when it starts.
-type BroughtConfig struct {
+// A Config is what a brought message's program is told when it starts.
+type Config struct {
 	Name     string            // what its cases call the message
 	Of       string            // the message's full name
 	Doc      string            // the message in a few words
@@ -29,9 +30,9 @@ type BroughtConfig struct {
 	Lost     map[string]string // rows that are not possible for these samples, with why
 }
 
-// BroughtCode is what a suite makes of a user's message: files that take the place of the source's
+// Code is what a suite makes of a user's message: files that take the place of the source's
 // when it is built.
-type BroughtCode struct {
+type Code struct {
 	// Overlay has, for paths below the root of the source, the files that take their place, "" for
 	// none.
 	Overlay map[string]string
@@ -42,8 +43,8 @@ type BroughtCode struct {
 	// Part says whose a file is that does not compile, "" if no row can do without it.
 	Part func(path string) string
 	// Without is the same without one part, whose rows then give the reason.
-	Without func(part, reason string) (*BroughtCode, error)
+	Without func(part, reason string) (*Code, error)
 }
 
-// Bringer makes code of a user's message.
-type Bringer func(ctx context.Context, b Brought) (*BroughtCode, error)
+// A Maker makes code of a user's message.
+type Maker func(ctx context.Context, m Message) (*Code, error)
