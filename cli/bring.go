@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -32,12 +33,15 @@ type bringFlags struct {
 	path    string
 	now     string
 	budget  time.Duration
+	typed   bool
+	html    string
+	form    formFlags
 }
 
 func (p program) bringCommand() *cobra.Command {
 	var flags bringFlags
 	cmd := &cobra.Command{
-		Use:   "bring FILE|PACKAGE",
+		Use:   "bring FILE|PACKAGE|-",
 		Short: "Measure a message of your own",
 		Long: `Measures your own message with every contender that can take it. It comes as a .proto file, a descriptor
 set or buf image, JSON samples alone, or a Go struct. Postage generates code, builds a program with it, has every row prove itself on all samples, and measures.
@@ -55,11 +59,24 @@ with list, run, show, compare and history for your message's rows.`,
 	f.StringArrayVarP(&flags.folders, "proto-path", "I", nil, "`folder` in which the file and its imports are found; may be repeated")
 	f.StringVar(&flags.message, "message", "", "`name` of the message, or the end of it (default the only one)")
 	f.StringVar(&flags.typ, "type", "", "`name` of the struct, in a Go package")
-	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb (default: samples are drawn)")
+	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb, or - for JSON on standard input (default: samples are drawn)")
 	f.StringVar(&flags.path, "path", "", "`place` of JSON documents that is brought alone, such as spec.containers or paths.*.get")
+	f.BoolVar(&flags.typed, "typed", false, "times, UUIDs and words of a few in JSON samples have types of their own, not text")
+	f.StringVar(&flags.html, "html", "", "write the result as a page to this `file` too")
+	flags.form.register(cmd)
 	f.StringVar(&flags.now, "now", "", "the `codec` that you use today, which the others are compared with, such as codec=json")
 	f.DurationVar(&flags.budget, "budget", 0, fmt.Sprintf("total `time` that measuring may take; 0 to build and prove only (default: what building leaves of %v, at least %v)", toFirstTable, shortestLook))
 	return cmd
+}
+
+// saveInput saves standard input, samples in JSON, as a file.
+func saveInput(cmd *cobra.Command, name string) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, cmd.InOrStdin())
+	return errors.Join(err, file.Close())
 }
 
 // A broughtMessage is a user's message: a schema's, or a Go struct.
@@ -78,8 +95,21 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	case flags.budget < 0:
 		return fmt.Errorf("--budget %v: must not be less than 0", flags.budget)
 	}
-	if err := hideRuns(); err != nil {
+	err := hideRuns()
+	if err != nil {
 		return hinted(fmt.Errorf("the program and its records go below the current folder: %w", err), "run this in a folder that can be written, and name the files by their paths")
+	}
+	for _, names := range [][]string{args, flags.samples} {
+		for i, name := range names {
+			if name == "-" {
+				file := filepath.Join(runsFolder, "..", "stdin.ndjson")
+				if names[i], err = file, saveInput(cmd, file); err != nil {
+					return err
+				}
+			} else if err := bring.Foreign(name); err != nil {
+				return err
+			}
+		}
 	}
 	read := readSchema
 	if flags.typ != "" || filepath.Ext(args[0]) == "" || isFolder(args[0]) {
@@ -122,8 +152,19 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	}
 	out := newRecordName("bring-"+w.Name+"-", time.Now())
 	before := time.Since(begin)
-	if err := handOver(cmd, w.Program(), "run", "--budget", flags.budget.String(), "--out", out); err != nil {
+	run := []string{"run", "--budget", flags.budget.String(), "--out", out}
+	for _, name := range []string{"json", "markdown", "wide"} {
+		if cmd.Flags().Changed(name) {
+			run = append(run, "--"+name)
+		}
+	}
+	if err := handOver(cmd, w.Program(), run...); err != nil {
 		return err
+	}
+	if flags.html != "" {
+		if err := handOver(cmd, w.Program(), "show", out, "--html", flags.html); err != nil {
+			return err
+		}
 	}
 	say(cmd, "first table after %s: %s up to measuring, %s measuring", seconds(time.Since(begin)), seconds(before), seconds(time.Since(begin)-before))
 	return nil
@@ -181,7 +222,7 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 		if len(args) > 1 {
 			return nil, hinted(fmt.Errorf("%s, and more: a schema is made of one file of JSON", args[0]), "put the samples into one file, one after the other")
 		}
-		schema, err = bring.Infer(args[0], bring.Part(flags.path))
+		schema, err = bring.Infer(args[0], bring.Part(flags.path), flags.typed)
 		flags.samples = append([]string{args[0]}, flags.samples...)
 	default:
 		schema, err = bring.Load(cmd.Context(), args, flags.folders)
@@ -205,8 +246,8 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	for _, note := range schema.Notes {
 		say(cmd, "%s", note)
 	}
-	if len(schema.Notes) > 0 && flags.path == "" {
-		say(cmd, "one place of the documents is brought alone with --path")
+	if flags.typed && !bring.IsJSON(args[0]) {
+		return nil, errors.New("--typed is for JSON without a schema")
 	}
 	if flags.path != "" && len(flags.samples) == 0 {
 		return nil, hinted(errors.New("--path is a place of JSON samples, and there are none"), "--sample names a file of them")

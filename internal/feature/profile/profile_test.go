@@ -471,6 +471,7 @@ func TestBounds(t *testing.T) {
 		"more than 512 MB":                          zipped.Bytes(),
 		"it would take more than 2048 MB of memory": bytes.Repeat([]byte{0x12, 0}, 12<<20), // empty samples
 		"not a profile in pprof's format":           []byte("hello"),
+		"gperftools' binary format":                 {8: 3, 32: 1},
 		"cut short":                                 {0x12, 200, 1, 1},
 	} {
 		if _, err := Read("x", bytes.NewReader(input)); err == nil || !strings.Contains(err.Error(), want) {
