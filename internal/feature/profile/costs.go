@@ -64,7 +64,7 @@ func CostsOf(rec *record.Record, from string) *Costs {
 		switch {
 		case one.stage == "apply" && keys.Get("serialize") != "":
 			one.does = keys.Get("serialize")
-		case one.stage != "encode" && one.stage != "store", one.does == "decode-reuse", one.does == "validate", one.does == "direct":
+		case one.stage != "encode" && one.stage != "store", one.does == "decode-reuse", one.does == "encode-kept", one.does == "validate", one.does == "direct":
 			continue
 		}
 		for _, r := range result.Rows {
@@ -113,8 +113,8 @@ func onSecond(toolchain string) bool {
 	return version.Compare(strings.TrimRight(release, " -"), "go1.27") >= 0
 }
 
-// costOf is what a row costs. A row encodes into a buffer that it keeps. A service is assumed to
-// call Marshal, which allocates the encoded bytes too.
+// costOf is what a row costs. A service is assumed to call Marshal, which allocates the encoded
+// bytes too, where a row encodes into a buffer that it keeps.
 func costOf(r *verdict.Result, does string) (x figure, ok bool) {
 	if r.NSOp == nil || r.BytesOp == nil {
 		return x, false
@@ -126,7 +126,7 @@ func costOf(r *verdict.Result, does string) (x figure, ok bool) {
 	if r.Row.Value == record.ValueCost {
 		x.cost = r.NSOp.Value
 	}
-	if does == "encode" {
+	if does == "encode" && r.Row.Settings["buffer"] != "fresh" {
 		x.bytes += x.size
 	}
 	if x.within = (r.NSOp.High - r.NSOp.Low) / 2 / r.NSOp.Value; math.IsInf(x.within, 0) {
