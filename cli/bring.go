@@ -152,17 +152,32 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	}
 	out := newRecordName("bring-"+w.Name+"-", time.Now())
 	before := time.Since(begin)
-	run := []string{"run", "--budget", flags.budget.String(), "--out", out}
+	// What the way of a message costs is asked for by name.
+	run := []string{"run", "Encode", "--budget", flags.budget.String(), "--out", out}
+	whole := false
 	for _, name := range []string{"json", "markdown", "wide"} {
 		if cmd.Flags().Changed(name) {
-			run = append(run, "--"+name)
+			run, whole = append(run, "--"+name), true
 		}
 	}
-	if err := handOver(cmd, w.Program(), run...); err != nil {
+	printed := cmd.OutOrStdout()
+	if !whole {
+		printed = io.Discard
+	}
+	if err := handOver(cmd, printed, w.Program(), run...); err != nil {
 		return err
 	}
+	if !whole {
+		rec, err := record.Load(out)
+		if err == nil {
+			err = bring.PrintTable(cmd.OutOrStdout(), rec, relative(w.Program()), flags.form.form(cmd))
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if flags.html != "" {
-		if err := handOver(cmd, w.Program(), "show", out, "--html", flags.html); err != nil {
+		if err := handOver(cmd, cmd.OutOrStdout(), w.Program(), "show", out, "--html", flags.html); err != nil {
 			return err
 		}
 	}
@@ -316,10 +331,20 @@ func haveNow(now string, proven []string, lost map[string]string) error {
 	return hinted(fmt.Errorf("--now %s: there is no such contender", now), "there are "+strings.Join(names, ", "))
 }
 
-// handOver runs a program with this one's input and output, and takes its exit status.
-func handOver(cmd *cobra.Command, program string, arguments ...string) error {
+// relative is a path from the current folder, which is shorter.
+func relative(path string) string {
+	if folder, err := os.Getwd(); err == nil {
+		if short, err := filepath.Rel(folder, path); err == nil {
+			return short
+		}
+	}
+	return path
+}
+
+// handOver runs a program with this one's input, and takes its exit status.
+func handOver(cmd *cobra.Command, out io.Writer, program string, arguments ...string) error {
 	child := exec.CommandContext(cmd.Context(), program, arguments...)
-	child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), out, cmd.ErrOrStderr()
 	child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
 	err := child.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -89,7 +89,7 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M])
 // for them. Where the time does not
 // suffice for all rows, and no pattern names any, it keeps the first look of postage's own messages.
 func chooseBrought(c *lab.Choice) error {
-	if err := leaveOut(c, opPack, opKept, opReuse); err != nil || len(c.Patterns) > 0 || c.Resumed {
+	if err := leaveOut(c, opPack, opKept, opReuse); err != nil || c.Resumed || slices.ContainsFunc(c.Patterns, func(p string) bool { return p != "Encode" }) {
 		return err
 	}
 	if rows, need := len(c.Entries), c.Needs(); c.Budget > 0 && need > c.Budget {
