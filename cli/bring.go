@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -376,8 +378,40 @@ func saying[T any](cmd *cobra.Command, what string, do func() (T, error)) (T, er
 
 func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
-// longestProof bounds the proof of one row. A row that needs longer ends the program and is lost.
-const longestProof = time.Minute
+// What the proof of one row may take. A row that takes more ends the program and is lost.
+const (
+	longestProof = time.Minute
+	mostOfProof  = 8 << 30 // bytes
+)
+
+// watch calls end, with the reason, once a proof takes too long, the program has too much memory, or
+// it is told to end.
+func watch(ctx context.Context, longest time.Duration, most uint64, end func(why string)) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		late, tick := time.After(longest), time.NewTicker(50*time.Millisecond)
+		defer tick.Stop()
+		held := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		for {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				end("interrupted")
+				return
+			case <-late:
+				end(fmt.Sprintf("its proof takes more than %v", longest))
+				return
+			case <-tick.C:
+			}
+			if metrics.Read(held); held[0].Value.Uint64() > most {
+				end(fmt.Sprintf("its proof takes more than %d MB of memory", most>>20))
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
 
 // proveCommand has every row prove itself, for `bring`. It writes a line before each row and a line
 // with the result.
@@ -403,14 +437,14 @@ func (p program) proveCommand() *cobra.Command {
 				err := out.Encode(line)
 				if line.Fault == "" && err == nil {
 					line.Fault = "ok"
-					stop := time.AfterFunc(longestProof, func() {
-						fmt.Fprintf(os.Stderr, "its proof takes more than %v\n", longestProof)
+					stop := watch(cmd.Context(), longestProof, mostOfProof, func(why string) {
+						fmt.Fprintln(os.Stderr, why)
 						os.Exit(1)
 					})
 					if err := prove(cmd, &e.Contender); err != nil {
 						line.Fault, _, _ = strings.Cut(err.Error(), "\n")
 					}
-					stop.Stop()
+					stop()
 					err = out.Encode(line)
 				}
 				if err != nil {
