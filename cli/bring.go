@@ -387,8 +387,9 @@ const (
 // watch calls end, with the reason, once a proof takes too long, the program has too much memory, or
 // it is told to end.
 func watch(ctx context.Context, longest time.Duration, most uint64, end func(why string)) (stop func()) {
-	done := make(chan struct{})
+	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(ended)
 		late, tick := time.After(longest), time.NewTicker(50*time.Millisecond)
 		defer tick.Stop()
 		held := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
@@ -410,7 +411,10 @@ func watch(ctx context.Context, longest time.Duration, most uint64, end func(why
 			}
 		}
 	}()
-	return func() { close(done) }
+	return func() {
+		close(done)
+		<-ended // before the program's end, which looks like an interrupt
+	}
 }
 
 // proveCommand has every row prove itself, for `bring`. It writes a line before each row and a line
