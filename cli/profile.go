@@ -274,6 +274,8 @@ func checksOf(site *profile.Site) (commands []string) {
 	}
 	if schema := schemaOf(site.File, site.Message); schema != "" {
 		commands = append(commands, fmt.Sprintf("postage bring %s --message %s --sample FILE", schema, site.Message))
+	} else if site.Package == "main" && site.OfStructs() { // whose types no other program can use
+		commands = append(commands, "postage bring SAMPLES.ndjson --now "+strings.TrimPrefix(site.Now, "codec="))
 	} else if place != "" && site.OfStructs() {
 		commands = append(commands, fmt.Sprintf("postage bring %s --type TYPE --sample FILE", place))
 	}

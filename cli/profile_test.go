@@ -269,6 +269,7 @@ func TestChecks(t *testing.T) {
 		{"example.com/shop/benched", "benched", "Order", "codec=protobuf", schema + "; postage bench example.com/shop/benched"},
 		{"example.com/shop/orders", "orders", "Item", "codec=json", "postage bring example.com/shop/orders --type TYPE --sample FILE"},
 		{"example.com/shop/orders", "orders", "", "into=any/codec=json", ""},
+		{"main", "orders", "", "codec=json", "postage bring SAMPLES.ndjson --now json"},
 		{"main", "benched", "", "pack=gzip", "postage bench " + filepath.Join(module, "benched")},
 	} {
 		site := &profile.Site{Part: profile.Part{Key: profile.Key{Stage: "encode"}}, Package: c.pkg, Message: c.message, Now: c.now, File: filepath.Join(module, c.folder, "server.go"), Savings: []profile.Saving{{}}}
