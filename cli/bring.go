@@ -3,13 +3,16 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -33,20 +36,22 @@ type bringFlags struct {
 	path    string
 	now     string
 	budget  time.Duration
+	typed   bool
+	html    string
+	form    formFlags
 }
 
 func (p program) bringCommand() *cobra.Command {
 	var flags bringFlags
 	cmd := &cobra.Command{
-		Use:   "bring FILE|PACKAGE",
+		Use:   "bring FILE|PACKAGE|-",
 		Short: "Measure a message of your own",
-		Long: `Measures your own message with every contender that can take it. It comes as a .proto file, a descriptor
-set or buf image, JSON samples alone, or a Go struct. Postage generates code, builds a program with it, has every row prove itself on all samples, and measures.
+		Long: `Measures your own message with every contender that can take it. It comes as a .proto file,
+JSON samples alone, or a Go struct. Postage generates code, builds a program with it, has every row prove itself on all samples, and measures.
 
 The program stays in .postage/bring, and is built again only when something has changed. It is a whole postage
 with list, run, show, compare and history for your message's rows.`,
 		Example: `  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
-  postage bring image.binpb --message TracesData --sample spans.ndjson
   postage bring spans.ndjson --now json
   postage bring ./model --type Order --sample orders.ndjson`,
 		Args: cobra.MinimumNArgs(1),
@@ -56,11 +61,24 @@ with list, run, show, compare and history for your message's rows.`,
 	f.StringArrayVarP(&flags.folders, "proto-path", "I", nil, "`folder` in which the file and its imports are found; may be repeated")
 	f.StringVar(&flags.message, "message", "", "`name` of the message, or the end of it (default the only one)")
 	f.StringVar(&flags.typ, "type", "", "`name` of the struct, in a Go package")
-	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb (default: samples are drawn)")
+	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb, or - for JSON on standard input (default: samples are drawn)")
 	f.StringVar(&flags.path, "path", "", "`place` of JSON documents that is brought alone, such as spec.containers or paths.*.get")
+	f.BoolVar(&flags.typed, "typed", false, "times, UUIDs and words of a few in JSON samples have types of their own, not text")
+	f.StringVar(&flags.html, "html", "", "write the result as a page to this `file` too")
+	flags.form.register(cmd)
 	f.StringVar(&flags.now, "now", "", "the `codec` that you use today, which the others are compared with, such as codec=json")
 	f.DurationVar(&flags.budget, "budget", 0, fmt.Sprintf("total `time` that measuring may take; 0 to build and prove only (default: what building leaves of %v, at least %v)", toFirstTable, shortestLook))
 	return cmd
+}
+
+// saveInput saves standard input, samples in JSON, as a file.
+func saveInput(cmd *cobra.Command, name string) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, cmd.InOrStdin())
+	return errors.Join(err, file.Close())
 }
 
 // A broughtMessage is a user's message: a schema's, or a Go struct.
@@ -79,8 +97,21 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	case flags.budget < 0:
 		return fmt.Errorf("--budget %v: must not be less than 0", flags.budget)
 	}
-	if err := hideRuns(); err != nil {
+	err := hideRuns()
+	if err != nil {
 		return hinted(fmt.Errorf("the program and its records go below the current folder: %w", err), "run this in a folder that can be written, and name the files by their paths")
+	}
+	for _, names := range [][]string{args, flags.samples} {
+		for i, name := range names {
+			if name == "-" {
+				file := filepath.Join(runsFolder, "..", "stdin.ndjson")
+				if names[i], err = file, saveInput(cmd, file); err != nil {
+					return err
+				}
+			} else if err := bring.Foreign(name); err != nil {
+				return err
+			}
+		}
 	}
 	read := readSchema
 	if flags.typ != "" || filepath.Ext(args[0]) == "" || isFolder(args[0]) {
@@ -123,8 +154,34 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	}
 	out := newRecordName("bring-"+w.Name+"-", time.Now())
 	before := time.Since(begin)
-	if err := handOver(cmd, w.Program(), "run", "--budget", flags.budget.String(), "--out", out); err != nil {
+	// What the way of a message costs is asked for by name.
+	run := []string{"run", "Encode", "--budget", flags.budget.String(), "--out", out}
+	whole := false
+	for _, name := range []string{"json", "markdown", "wide"} {
+		if cmd.Flags().Changed(name) {
+			run, whole = append(run, "--"+name), true
+		}
+	}
+	printed := cmd.OutOrStdout()
+	if !whole {
+		printed = io.Discard
+	}
+	if err := handOver(cmd, printed, w.Program(), run...); err != nil {
 		return err
+	}
+	if !whole {
+		rec, err := record.Load(out)
+		if err == nil {
+			err = bring.PrintTable(cmd.OutOrStdout(), rec, relative(w.Program()), flags.form.form(cmd))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if flags.html != "" {
+		if err := handOver(cmd, cmd.OutOrStdout(), w.Program(), "show", out, "--html", flags.html); err != nil {
+			return err
+		}
 	}
 	say(cmd, "first table after %s: %s up to measuring, %s measuring", seconds(time.Since(begin)), seconds(before), seconds(time.Since(begin)-before))
 	return nil
@@ -173,16 +230,13 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	var schema *bring.Schema
 	var err error
 	switch {
-	case bring.IsDescriptors(args[0]):
-		if len(args) > 1 || len(flags.folders) > 0 {
-			return nil, fmt.Errorf("%s is a descriptor set: no other file and no -I goes with it", args[0])
-		}
-		schema, err = bring.LoadDescriptors(args[0])
+	case filepath.Ext(args[0]) == ".binpb" || filepath.Ext(args[0]) == ".txtpb":
+		return nil, hinted(fmt.Errorf("%s is no schema: bring the .proto files that it was made of", args[0]), "`buf export` writes a module's files, with its imports")
 	case bring.IsJSON(args[0]):
 		if len(args) > 1 {
 			return nil, hinted(fmt.Errorf("%s, and more: a schema is made of one file of JSON", args[0]), "put the samples into one file, one after the other")
 		}
-		schema, err = bring.Infer(args[0], bring.Part(flags.path))
+		schema, err = bring.Infer(args[0], bring.Part(flags.path), flags.typed)
 		flags.samples = append([]string{args[0]}, flags.samples...)
 	default:
 		schema, err = bring.Load(cmd.Context(), args, flags.folders)
@@ -206,8 +260,8 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	for _, note := range schema.Notes {
 		say(cmd, "%s", note)
 	}
-	if len(schema.Notes) > 0 && flags.path == "" {
-		say(cmd, "one place of the documents is brought alone with --path")
+	if flags.typed && !bring.IsJSON(args[0]) {
+		return nil, errors.New("--typed is for JSON without a schema")
 	}
 	if flags.path != "" && len(flags.samples) == 0 {
 		return nil, hinted(errors.New("--path is a place of JSON samples, and there are none"), "--sample names a file of them")
@@ -276,10 +330,20 @@ func haveNow(now string, proven []string, lost map[string]string) error {
 	return hinted(fmt.Errorf("--now %s: there is no such contender", now), "there are "+strings.Join(names, ", "))
 }
 
-// handOver runs a program with this one's input and output, and takes its exit status.
-func handOver(cmd *cobra.Command, program string, arguments ...string) error {
+// relative is a path from the current folder, which is shorter.
+func relative(path string) string {
+	if folder, err := os.Getwd(); err == nil {
+		if short, err := filepath.Rel(folder, path); err == nil {
+			return short
+		}
+	}
+	return path
+}
+
+// handOver runs a program with this one's input, and takes its exit status.
+func handOver(cmd *cobra.Command, out io.Writer, program string, arguments ...string) error {
 	child := exec.CommandContext(cmd.Context(), program, arguments...)
-	child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), out, cmd.ErrOrStderr()
 	child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
 	err := child.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -311,8 +375,44 @@ func saying[T any](cmd *cobra.Command, what string, do func() (T, error)) (T, er
 
 func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
-// longestProof bounds the proof of one row. A row that needs longer ends the program and is lost.
-const longestProof = time.Minute
+// What the proof of one row may take. A row that takes more ends the program and is lost.
+const (
+	longestProof = time.Minute
+	mostOfProof  = 8 << 30 // bytes
+)
+
+// watch calls end, with the reason, once a proof takes too long, the program has too much memory, or
+// it is told to end.
+func watch(ctx context.Context, longest time.Duration, most uint64, end func(why string)) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		late, tick := time.After(longest), time.NewTicker(50*time.Millisecond)
+		defer tick.Stop()
+		held := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		for {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				end("interrupted")
+				return
+			case <-late:
+				end(fmt.Sprintf("its proof takes more than %v", longest))
+				return
+			case <-tick.C:
+			}
+			if metrics.Read(held); held[0].Value.Uint64() > most {
+				end(fmt.Sprintf("its proof takes more than %d MB of memory", most>>20))
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended // before the program's end, which looks like an interrupt
+	}
+}
 
 // proveCommand has every row prove itself, for `bring`. It writes a line before each row and a line
 // with the result.
@@ -338,14 +438,14 @@ func (p program) proveCommand() *cobra.Command {
 				err := out.Encode(line)
 				if line.Fault == "" && err == nil {
 					line.Fault = "ok"
-					stop := time.AfterFunc(longestProof, func() {
-						fmt.Fprintf(os.Stderr, "its proof takes more than %v\n", longestProof)
+					stop := watch(cmd.Context(), longestProof, mostOfProof, func(why string) {
+						fmt.Fprintln(os.Stderr, why)
 						os.Exit(1)
 					})
 					if err := prove(cmd, &e.Contender); err != nil {
 						line.Fault, _, _ = strings.Cut(err.Error(), "\n")
 					}
-					stop.Stop()
+					stop()
 					err = out.Encode(line)
 				}
 				if err != nil {

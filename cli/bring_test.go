@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -35,5 +36,23 @@ func TestBringPathWithoutSamples(t *testing.T) {
 	root.SetErr(io.Discard)
 	if _, err := readSchema(root, []string{file}, bringFlags{path: "spec.a"}); err == nil || !strings.Contains(err.Error(), "--path") {
 		t.Errorf("%v, want that there are no samples", err)
+	}
+}
+
+// A proof ends when it takes too long or too much memory, and when it is told to.
+func TestProofIsWatched(t *testing.T) {
+	told, cancel := context.WithCancel(t.Context())
+	cancel()
+	for want, begin := range map[string]func(end func(string)) func(){
+		"interrupted":                       func(end func(string)) func() { return watch(told, time.Hour, 1<<40, end) },
+		"its proof takes more than 1ms":     func(end func(string)) func() { return watch(t.Context(), time.Millisecond, 1<<40, end) },
+		"its proof takes more than 0 MB of": func(end func(string)) func() { return watch(t.Context(), time.Hour, 1, end) },
+	} {
+		why := make(chan string, 1)
+		stop := begin(func(text string) { why <- text })
+		if got := <-why; !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		stop()
 	}
 }

@@ -39,7 +39,6 @@ type profileFlags struct {
 	size      float64
 	anyFormat bool
 	corePrice float64
-	metrics   *profile.Metrics // of the servers that were asked last
 }
 
 func profileCommand() *cobra.Command {
@@ -156,11 +155,7 @@ func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names 
 	if f.label != "" { // allocations have no labels
 		sources = slices.DeleteFunc(sources, func(s *profile.Source) bool { return s.Kind == profile.Allocations })
 	}
-	s, err := profile.Summarize(table, sources)
-	if err == nil && len(urls) > 0 {
-		s.Metrics = f.metrics
-	}
-	return s, err
+	return profile.Summarize(table, sources)
 }
 
 // fetch takes the profiles of servers, all at the same time.
@@ -195,8 +190,6 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 		}
 	}
 	say(cmd, "profiling for %d seconds", longest)
-	begin := time.Now()
-	before := countersOf(ctx, client, names, target.Request.Header)
 	found, failed := make([]*profile.Source, len(wanted)), make(chan error)
 	for i, name := range wanted {
 		go func() {
@@ -211,8 +204,6 @@ func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Sou
 			cancel()
 		}
 	}
-	elapsed := time.Since(begin).Seconds()
-	f.metrics = profile.MetricsOf(before, countersOf(ctx, client, names, target.Request.Header), elapsed)
 	return found, err
 }
 
@@ -225,26 +216,6 @@ func secondsOf(names []string, least int) int {
 		}
 	}
 	return least
-}
-
-// countersOf reads the counters of the servers that export them, by host: several of the names may
-// have the same host.
-func countersOf(ctx context.Context, client *http.Client, names []string, header http.Header) map[string]profile.Counters {
-	all := map[string]profile.Counters{}
-	for _, name := range names {
-		u, err := url.Parse(name)
-		if err != nil {
-			continue
-		} else if _, asked := all[u.Host]; asked {
-			continue
-		}
-		all[u.Host], u.Path, u.RawQuery = nil, "/metrics", ""
-		if response, err := get(ctx, client, u.String(), header); err == nil {
-			all[u.Host] = profile.ReadCounters(response.Body)
-			_ = response.Body.Close()
-		}
-	}
-	return all
 }
 
 // get sends a request with the fields of --header, and returns an error unless the status is 200.
@@ -303,6 +274,8 @@ func checksOf(site *profile.Site) (commands []string) {
 	}
 	if schema := schemaOf(site.File, site.Message); schema != "" {
 		commands = append(commands, fmt.Sprintf("postage bring %s --message %s --sample FILE", schema, site.Message))
+	} else if site.Package == "main" && site.OfStructs() { // whose types no other program can use
+		commands = append(commands, "postage bring SAMPLES.ndjson --now "+strings.TrimPrefix(site.Now, "codec="))
 	} else if place != "" && site.OfStructs() {
 		commands = append(commands, fmt.Sprintf("postage bring %s --type TYPE --sample FILE", place))
 	}

@@ -12,10 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bytedance/sonic"
-	jsonv2 "github.com/go-json-experiment/json"
-	gojson "github.com/goccy/go-json"
-
 	"postage/internal/usermsg"
 	"postage/lab"
 	"postage/record"
@@ -76,7 +72,8 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M])
 	msg.name, msg.doc, msg.headline, msg.now = brought.Name, brought.Doc, true, brought.Baseline
 	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: chooseBrought, Brought: true}
 	suite.Figures.PerMillion = true
-	suite.Cases = casesOf(msg, withMarshal(msg, rows))
+	rows = slices.DeleteFunc(rows, func(row contender[M]) bool { return row.named() == "codec=json/reuse=no" }) // codec=json is that
+	suite.Cases = casesOf(msg, rows)
 	for i := range suite.Cases {
 		c := &suite.Cases[i]
 		c.First = nil // the first look has all rows
@@ -84,51 +81,16 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M])
 		for j := range c.Contenders {
 			brought.lose(c.Name, &c.Contenders[j])
 		}
-		c.Baseline = baselineOf(c, brought.Baseline+freshBytes, brought.Baseline, c.Baseline, "codec=json"+freshBytes, "codec=json")
+		c.Baseline = baselineOf(c, brought.Baseline, c.Baseline, "codec=json")
 	}
 	return suite, trafficOf(msg, brought, rows, suite.Cases)
 }
 
-// freshBytes ends the name of a row whose encode is the library's Marshal, which users call first:
-// it returns a fresh slice. The row without it encodes into a buffer that it keeps.
-const freshBytes = "/reuse=no"
-
-// withMarshal adds a row of the library's Marshal after each codec that has one.
-func withMarshal[M any](msg *message[M], rows []contender[M]) []contender[M] {
-	marshals := map[string]func(v any) ([]byte, error){
-		"codec=jsonv2":               func(v any) ([]byte, error) { return jsonv2.Marshal(v, generatedTags) },
-		"codec=go-json":              gojson.Marshal,
-		"codec=sonic/config=std":     sonic.ConfigStd.Marshal,
-		"codec=sonic/config=default": sonic.ConfigDefault.Marshal,
-	}
-	if msg.foreign {
-		marshals["codec=jsonv2"] = func(v any) ([]byte, error) { return jsonv2.Marshal(v) }
-	}
-	var all []contender[M]
-	for _, row := range rows {
-		all = append(all, row)
-		kept, ofPlain := row.(*codec[M, M])
-		marshal := marshals[row.named()]
-		if !ofPlain || marshal == nil {
-			continue
-		}
-		fresh := *kept
-		fresh.name += freshBytes
-		fresh.can, fresh.settings = []op{opEncode}, nil
-		fresh.open = func() (loops[M, M], error) {
-			made, err := kept.open()
-			made.encode = encodeBy[M, M](func(_ []byte, v *M) ([]byte, error) { return marshal(v) })
-			return made, err
-		}
-		all = append(all, &fresh)
-	}
-	return all
-}
-
-// chooseBrought leaves out packed messages unless a pattern asks for them. Where the time does not
+// chooseBrought leaves out packed messages, kept buffers and kept values unless a pattern asks
+// for them. Where the time does not
 // suffice for all rows, and no pattern names any, it keeps the first look of postage's own messages.
 func chooseBrought(c *lab.Choice) error {
-	if err := leavePacked(c); err != nil || len(c.Patterns) > 0 || c.Resumed {
+	if err := leaveOut(c, opPack, opKept, opReuse); err != nil || c.Resumed || slices.ContainsFunc(c.Patterns, func(p string) bool { return p != "Encode" }) {
 		return err
 	}
 	if rows, need := len(c.Entries), c.Needs(); c.Budget > 0 && need > c.Budget {

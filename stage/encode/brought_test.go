@@ -112,27 +112,41 @@ func lostRows[T any](t *testing.T, samples ...string) map[string]string {
 	return lost
 }
 
-// Every JSON library has a row of its Marshal, and is compared with encoding/json's.
+// Encoding is the library's call that returns fresh bytes, and has no row of what cannot do that. Kept
+// buffers are compared with each other.
 func TestBroughtMarshalRows(t *testing.T) {
 	type event struct {
 		ID int `json:"id"`
 	}
+	rows := map[string][]string{}
 	for _, c := range broughtSuite[event](t, `{"id": 1}`).Cases {
-		if record.KeysOf(c.Name).Get("op") != "encode" {
-			continue
-		}
-		var names []string
+		o := record.KeysOf(c.Name).Get("op")
 		for _, row := range c.Contenders {
-			names = append(names, row.Name)
-		}
-		for _, library := range []string{"json", "jsonv2", "go-json", "sonic/config=std", "sonic/config=default"} {
-			if !slices.Contains(names, "codec="+library+"/reuse=no") {
-				t.Errorf("%s has no row of its Marshal: %v", library, names)
+			rows[o] = append(rows[o], row.Name)
+			if o != "encode" || row.Floor {
+				continue
+			}
+			in, err := row.Open(t.Context(), lab.Env{Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if allocs := testing.AllocsPerRun(100, func() { err = in.Run(1) }); err != nil || allocs < 1 {
+				t.Errorf("%s: %v allocations, %v", row.Name, allocs, err)
 			}
 		}
-		if c.Baseline != "codec=json/reuse=no" {
+		if (o == "encode" || o == "encode-kept") && c.Baseline != "codec=json" {
 			t.Errorf("the baseline is %s", c.Baseline)
 		}
+	}
+	for _, library := range []string{"json", "jsonv2", "go-json", "sonic/config=std", "sonic/config=default", "cbor", "msgpack", "gob/types=every-message"} {
+		for _, o := range []string{"encode", "encode-kept"} {
+			if !slices.Contains(rows[o], "codec="+library) {
+				t.Errorf("%s has no row in %s: %v", library, o, rows[o])
+			}
+		}
+	}
+	if slices.Contains(rows["encode"], "codec=gob/types=once") || slices.Contains(rows["encode"], "codec=json/reuse=no") {
+		t.Errorf("fresh: %v", rows["encode"])
 	}
 }
 

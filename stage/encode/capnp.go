@@ -23,6 +23,7 @@ func capnProto[M, V any](k bind.Capnp[M, V]) contender[M] {
 		settings: map[string]string{"buffer": "kept", "arena": "pooled", "text": "read as bytes"},
 		form:     bind.Form[M, V]{To: k.To, Read: k.Read, Some: k.Some},
 		build:    true,
+		keeps:    true,
 		open: func() (loops[M, V], error) {
 			var buf bytes.Buffer
 			encoder := capnp.NewEncoder(&buf)

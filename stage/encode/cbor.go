@@ -29,7 +29,8 @@ func cborMaps[M any](form bind.Form[M, M]) contender[M] {
 				err := mode.MarshalToBuffer(v, &buf)
 				return buf.Bytes(), err
 			},
-			decode: cbor.Unmarshal,
+			marshal: mode.Marshal,
+			decode:  cbor.Unmarshal,
 		}, nil
 	})
 }

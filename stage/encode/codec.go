@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -17,6 +18,7 @@ type op string
 
 const (
 	opEncode   op = "encode"
+	opKept     op = "encode-kept" // a brought message's, whose opEncode returns fresh bytes
 	opDecode   op = "decode"
 	opReuse    op = "decode-reuse"
 	opValidate op = "validate"
@@ -51,6 +53,8 @@ type codec[M, V any] struct {
 	// utf8 says what decoding does with text that is not UTF-8: "error", "kept" or "replaced".
 	utf8  string
 	floor bool
+	// keeps says that encoding leaves the bytes in memory of the codec's own, until the next message.
+	keeps bool
 	// unread says that decoding reads no fields. Only floors have it.
 	unread bool
 	// check, if set, is called first in the proof. It checks that the library is what the row says.
@@ -65,6 +69,8 @@ type codec[M, V any] struct {
 // loops are the timed regions. Each does n operations on the run's next messages.
 type loops[M, V any] struct {
 	encode func(r *run[M, V], n int) error // leaves the bytes in r.out
+	// fresh leaves bytes there that no buffer is kept for. If it is nil, encode does, without r.out.
+	fresh  func(r *run[M, V], n int) error
 	decode func(r *run[M, V], n int) error // leaves each value in r.last and calls r.took
 	// reuse is the loop of decode-reuse. If it is nil, decode is used, and r.into returns the kept
 	// value.
@@ -202,6 +208,8 @@ type contender[M any] interface {
 	rows(msg *message[M], o op) []lab.Contender
 	// packCase returns the case of its bytes compressed, nil if it has none.
 	packCase(msg *message[M]) *lab.Case
+	// fresh returns the contender that encodes into fresh bytes, nil if it cannot.
+	fresh() contender[M]
 	// named is the codec's name, and carry opens it for other stages.
 	named() string
 	carry(messages []M) (carrier[M], error)
@@ -304,6 +312,34 @@ func newInstance[M, V any](c *codec[M, V], msg *message[M], o op, seed uint64) (
 	}
 	in.bytes = meanLen(in.run.inputs)
 	return in, nil
+}
+
+func (c *codec[M, V]) fresh() contender[M] {
+	if c.keeps {
+		return nil
+	}
+	fresh := *c
+	fresh.settings = map[string]string{}
+	maps.Copy(fresh.settings, c.settings)
+	fresh.settings["buffer"] = "fresh"
+	fresh.open = func() (loops[M, V], error) {
+		made, err := c.start()
+		encode := made.encode
+		made.encode = made.fresh
+		if made.fresh == nil {
+			made.encode = func(r *run[M, V], n int) error {
+				for range n {
+					r.out = nil
+					if err := encode(r, 1); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+		}
+		return made, err
+	}
+	return &fresh
 }
 
 // start returns the codec's loops.

@@ -31,6 +31,7 @@ var (
 	}
 	operationNames = map[op]string{
 		opEncode:   "encoded",
+		opKept:     "encoded into a kept buffer",
 		opDecode:   "decoded",
 		opSome:     "two fields read",
 		opReuse:    "decoded in place",

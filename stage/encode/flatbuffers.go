@@ -22,6 +22,7 @@ func flatBuffers[M, V any](k bind.Flatbuffers[M, V]) contender[M] {
 		settings: map[string]string{"buffer": "kept", "text": "read as bytes"},
 		form:     bind.Form[M, V]{To: k.To, Read: k.Read, Some: k.Some},
 		build:    true,
+		keeps:    true,
 		open: func() (loops[M, V], error) {
 			b := &bind.FlatBuilder{Builder: flatbuffers.NewBuilder(1024)}
 			return loops[M, V]{

@@ -25,6 +25,11 @@ func gobEach[M any](form bind.Form[M, M]) contender[M] {
 				err := gob.NewEncoder(&buf).Encode(v)
 				return buf.Bytes(), err
 			},
+			marshal: func(v any) ([]byte, error) {
+				var fresh bytes.Buffer
+				err := gob.NewEncoder(&fresh).Encode(v)
+				return fresh.Bytes(), err
+			},
 			decode: func(data []byte, v any) error {
 				return gob.NewDecoder(bytes.NewReader(data)).Decode(v)
 			},
@@ -38,6 +43,7 @@ func gobStream[M any](form bind.Form[M, M]) contender[M] {
 	return ofStructs(form, codec[M, M]{
 		name:     "codec=gob/types=once",
 		reopen:   true,
+		keeps:    true,
 		can:      []op{opEncode, opDecode},
 		loses:    "-0, optional zero",
 		utf8:     "kept",

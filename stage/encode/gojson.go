@@ -16,6 +16,6 @@ func goJSON[M any](form bind.Form[M, M]) contender[M] {
 		utf8:     "replaced",
 		settings: map[string]string{"buffer": "kept"},
 	}, func() (structCodec, error) {
-		return structCodec{encode: intoBuffer(gojson.NewEncoder, "\n"), decode: gojson.Unmarshal}, nil
+		return structCodec{encode: intoBuffer(gojson.NewEncoder, "\n"), marshal: gojson.Marshal, decode: gojson.Unmarshal}, nil
 	})
 }

@@ -20,7 +20,7 @@ func jsonStd[M any](form bind.Form[M, M], reuse bool) contender[M] {
 		c.name, c.can, c.settings = "codec=json/reuse=no", []op{opEncode}, nil
 	}
 	return ofStructs(form, c, func() (structCodec, error) {
-		lib := structCodec{encode: intoBuffer(json.NewEncoder, "\n"), decode: json.Unmarshal}
+		lib := structCodec{encode: intoBuffer(json.NewEncoder, "\n"), marshal: json.Marshal, decode: json.Unmarshal}
 		if !reuse {
 			lib.encode = func(_ []byte, v any) ([]byte, error) { return json.Marshal(v) }
 		}

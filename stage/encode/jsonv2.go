@@ -30,7 +30,8 @@ func jsonV2[M any](form bind.Form[M, M], options ...jsonv2.Options) contender[M]
 				err := jsonv2.MarshalWrite(&buf, v, options...)
 				return buf.Bytes(), err
 			},
-			decode: func(data []byte, v any) error { return jsonv2.Unmarshal(data, v) },
+			marshal: func(v any) ([]byte, error) { return jsonv2.Marshal(v, options...) },
+			decode:  func(data []byte, v any) error { return jsonv2.Unmarshal(data, v) },
 		}, nil
 	})
 }

@@ -20,8 +20,9 @@ func msgPackReflect[M any](form bind.Form[M, M]) contender[M] {
 		settings: map[string]string{"buffer": "kept", "structs": "maps by field name"},
 	}, func() (structCodec, error) {
 		return structCodec{
-			encode: intoBuffer(func(w io.Writer) *msgpack.Encoder { return msgpack.NewEncoder(w) }, ""),
-			decode: msgpack.Unmarshal,
+			encode:  intoBuffer(func(w io.Writer) *msgpack.Encoder { return msgpack.NewEncoder(w) }, ""),
+			marshal: msgpack.Marshal,
+			decode:  msgpack.Unmarshal,
 		}, nil
 	})
 }

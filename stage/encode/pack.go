@@ -258,15 +258,24 @@ func (p *packing[M, V]) Metrics() map[string]float64 {
 func (p *packing[M, V]) Close() error { return nil }
 
 // leavePacked is a suite's Choose that leaves out packed messages, unless a pattern names them.
-func leavePacked(c *lab.Choice) error {
-	asked := func(pattern string) bool { return pattern == lab.All || strings.Contains(pattern, string(opPack)) }
-	if c.Resumed || slices.ContainsFunc(c.Patterns, asked) {
-		return nil
+func leavePacked(c *lab.Choice) error { return leaveOut(c, opPack) }
+
+// leaveOut leaves out the cases of operations that no pattern names.
+func leaveOut(c *lab.Choice, operations ...op) error {
+	var without []string
+	for _, o := range operations {
+		asked := func(pattern string) bool { return pattern == lab.All || strings.Contains(pattern, string(o)) }
+		if c.Resumed || slices.ContainsFunc(c.Patterns, asked) {
+			continue
+		}
+		rows := len(c.Entries)
+		c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return record.KeysOf(e.Case.Name).Get("op") == string(o) })
+		if len(c.Entries) < rows {
+			without = append(without, "op="+string(o))
+		}
 	}
-	rows := len(c.Entries)
-	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return record.KeysOf(e.Case.Name).Get("op") == string(opPack) })
-	if len(c.Entries) < rows {
-		c.Note = "encode: without packed messages; op=pack measures them"
+	if without != nil {
+		c.Note = "encode: not measured unless it is named: " + strings.Join(without, ", ")
 	}
 	return nil
 }

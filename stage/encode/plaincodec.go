@@ -11,7 +11,9 @@ import (
 // of the plain structs through an interface.
 type structCodec struct {
 	encode func(buf []byte, v any) ([]byte, error) // into buf if the library can do that
-	decode func(data []byte, v any) error
+	// marshal returns fresh bytes; nil if encode does that with a nil buffer.
+	marshal func(v any) ([]byte, error)
+	decode  func(data []byte, v any) error
 }
 
 // ofStructs adapts a struct codec to a message. v is always a pointer to a plain struct.
@@ -22,7 +24,12 @@ func ofStructs[M any](form bind.Form[M, M], c codec[M, M], open func() (structCo
 		if err != nil {
 			return loops[M, M]{}, err
 		}
+		var fresh func(*run[M, M], int) error
+		if lib.marshal != nil {
+			fresh = encodeBy[M, M](func(_ []byte, v *M) ([]byte, error) { return lib.marshal(v) })
+		}
 		return loops[M, M]{
+			fresh: fresh,
 			encode: func(r *run[M, M], n int) (err error) {
 				for range n {
 					if r.out, err = lib.encode(r.out[:0], r.value()); err != nil {

@@ -27,6 +27,7 @@ func polyglotCodec[M, V any, P polyglotMessage[V]](form bind.Form[M, V], optiona
 		form:   form,
 		can:    []op{opEncode, opDecode, opReuse},
 		damage: damagePanics,
+		keeps:  true,
 		utf8:   "kept",
 	}
 	if optionals {

@@ -36,8 +36,9 @@ func sonicJSON[M any](form bind.Form[M, M], std bool) contender[M] {
 			return structCodec{}, err
 		}
 		return structCodec{
-			encode: intoBuffer(func(w io.Writer) sonic.Encoder { return api.NewEncoder(w) }, "\n"),
-			decode: api.Unmarshal,
+			encode:  intoBuffer(func(w io.Writer) sonic.Encoder { return api.NewEncoder(w) }, "\n"),
+			marshal: api.Marshal,
+			decode:  api.Unmarshal,
 		}, nil
 	})
 }

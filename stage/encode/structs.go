@@ -28,7 +28,7 @@ import (
 // own methods. `postage bring` writes a program that calls Struct.
 func Struct[T any](config string) (lab.Suite, Traffic) {
 	brought := readBrought(config)
-	msg := &message[T]{foreign: true, ops: []op{opEncode, opDecode, opPack}, diff: diffOf[T], read: func(_, _ *T) (uint64, error) { return 0, nil }}
+	msg := &message[T]{foreign: true, ops: []op{opEncode, opDecode, opKept, opPack}, diff: diffOf[T], read: func(_, _ *T) (uint64, error) { return 0, nil }}
 	msg.marshal = func(m *T) ([]byte, error) { return json.Marshal(m) }
 	msg.unmarshal = func(data []byte, m *T) error { return json.Unmarshal(data, m) }
 	msg.prepare = sync.OnceValue(func() error { return readStructs(msg, brought) })
@@ -83,6 +83,15 @@ func msgPackTags[T any](form bind.Form[T, T]) contender[T] {
 				encoder.SetCustomStructTag("json")
 				return encoder
 			}, ""),
+			marshal: func(v any) ([]byte, error) {
+				var fresh bytes.Buffer
+				encoder := msgpack.GetEncoder()
+				defer msgpack.PutEncoder(encoder)
+				encoder.Reset(&fresh)
+				encoder.SetCustomStructTag("json")
+				err := encoder.Encode(v)
+				return fresh.Bytes(), err
+			},
 			decode: func(data []byte, v any) error {
 				in.Reset(data)
 				decoder.Reset(in)

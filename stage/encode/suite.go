@@ -104,14 +104,26 @@ func caseOf[M any](msg *message[M], rows []contender[M], o op) lab.Case {
 		Headline: msg.headline && (o == opEncode || o == opDecode),
 		Baseline: baseline,
 	}
-	if msg.foreign {
+	if msg.foreign && o != opKept {
 		c.Doc = "What does it cost to " + string(o) + " " + msg.doc + "?"
 	}
 	if c.Headline {
 		c.First = firstLook
 	}
+	kept := slices.Contains(msg.ops, opKept)
 	for _, contender := range rows {
-		c.Contenders = append(c.Contenders, contender.rows(msg, o)...)
+		of := o
+		switch {
+		case o == opEncode && kept:
+			contender = contender.fresh()
+		case o == opKept && strings.HasPrefix(contender.named(), "codec=own/"): // it keeps none
+			contender = nil
+		case o == opKept:
+			of = opEncode
+		}
+		if contender != nil {
+			c.Contenders = append(c.Contenders, contender.rows(msg, of)...)
+		}
 	}
 	return c
 }
@@ -119,6 +131,7 @@ func caseOf[M any](msg *message[M], rows []contender[M], o op) lab.Case {
 // questions say what an operation does to a message, %s.
 var questions = map[op]string{
 	opEncode:   "to encode %s",
+	opKept:     "to encode %s into a buffer that is kept",
 	opDecode:   "to decode %s into a fresh value, and to read every field",
 	opSome:     "to decode %s into a fresh value, and to read two of its fields",
 	opReuse:    "to decode %s into a kept value, and to read every field",

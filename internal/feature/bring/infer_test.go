@@ -23,7 +23,7 @@ func inferred(t *testing.T, text string) (*Schema, []string, error) {
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Infer(path, "")
+	s, err := Infer(path, "", false)
 	if err != nil {
 		return nil, nil, errors.New(strings.ReplaceAll(err.Error(), path, "FILE"))
 	}
@@ -147,6 +147,70 @@ func TestInferWhatNoSchemaExpresses(t *testing.T) {
 	}
 }
 
+// Times, UUIDs and enums are text, which is said, or on demand types that hold the same.
+func TestInferTypes(t *testing.T) {
+	text := ""
+	for i := range 12 {
+		text += fmt.Sprintf(`{"at": "2026-01-02T03:04:%02d.5Z", "id": "0b1e2f3a-0000-4000-8000-00000000000%x", "state": "%s", "tags": ["OPEN"], "name": "n %d"}`+"\n", i, i, []string{"OPEN", "paid_late"}[i%2], i)
+	}
+	path := documents(t, "orders.ndjson", text)
+	s, err := Infer(path, "", false)
+	if err != nil || len(s.Notes) != 1 || s.Notes[0] != "at (time); id (uuid); state (enum); and 1 more: kept as text: with --typed they have types" {
+		t.Errorf("%v: %q", err, s.Notes)
+	}
+	sizes := map[bool]int{}
+	for _, typed := range []bool{false, true} {
+		s, err := Infer(path, "", typed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		md, err := s.Message("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := Normalise(md)
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples, err := s.ReadSamples([]string{path}, "", md, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[typed] = len(samples.kept[1].data)
+		if !typed {
+			continue
+		}
+		m := dynamicpb.NewMessage(n.Message)
+		if err := proto.Unmarshal(samples.kept[1].data, m); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.ReplaceAll(protojson.MarshalOptions{}.Format(m), " ", "")
+		if want := `{"at":{"seconds":"1767323041","nanos":500000000},"id":"Cx4vOgAAQACAAAAAAAAAAQ==","state":"`; !strings.HasPrefix(got, want) || !strings.Contains(got, "paid_late") {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if sizes[true]*2 > sizes[false]+20 {
+		t.Errorf("%d bytes with types, %d as text", sizes[true], sizes[false])
+	}
+}
+
+// A file that cannot be brought is told by its kind, with what to do.
+func TestForeign(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.json.gz": "compressed by gzip: gunzip -k", "a.har": "archive of requests, in JSON: cp", "a.yaml": "YAML: yq -o=json", "a.log": "a log: if its lines are JSON: grep", "a.avsc": "schema of Avro: bring JSON",
+	} {
+		if err := Foreign(documents(t, name, "{}")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	if err := Foreign(documents(t, "a.json", "\xff\xfe{\x00}\x00")); err == nil || !strings.Contains(err.Error(), "UTF-16: iconv") {
+		t.Error(err)
+	}
+	if err := Foreign(documents(t, "a.json", "{}")); err != nil {
+		t.Error(err)
+	}
+}
+
 // What decoding loses is said, with the first place of each kind.
 func TestLossesAreSaid(t *testing.T) {
 	path := documents(t, "a.ndjson", "{\"a\": 1}\n{\"a\": [{\"b\": 1, \"b\": 2}]}\n{\"a\": \"caf\xe9\", \"a\": 1}\n")
@@ -234,7 +298,7 @@ func TestInferEqualObjectsAreOneType(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := filepath.Join(strings.TrimSpace(string(dir)), "testdata", "HEAD", "core.v1.Pod.json")
-	if s, err = Infer(pod, ""); err != nil {
+	if s, err = Infer(pod, "", false); err != nil {
 		t.Skip(err)
 	}
 	for _, note := range s.Notes {

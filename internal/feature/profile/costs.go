@@ -46,7 +46,6 @@ func (c *costCase) of() string {
 type costCase struct {
 	stage, does, message string
 	rows                 map[string]figure
-	floor                string
 }
 
 // figure has an operation's cost in ns, the bytes that it allocates, and the size of what it makes
@@ -64,7 +63,7 @@ func CostsOf(rec *record.Record, from string) *Costs {
 		switch {
 		case one.stage == "apply" && keys.Get("serialize") != "":
 			one.does = keys.Get("serialize")
-		case one.stage != "encode" && one.stage != "store", one.does == "decode-reuse", one.does == "validate", one.does == "direct":
+		case one.stage != "encode" && one.stage != "store", one.does == "decode-reuse", one.does == "encode-kept", one.does == "validate", one.does == "direct":
 			continue
 		}
 		for _, r := range result.Rows {
@@ -74,9 +73,6 @@ func CostsOf(rec *record.Record, from string) *Costs {
 					name = firstOnSecond
 				}
 				one.rows[name] = x
-				if r.Row.Role == record.RoleFloor && (one.floor == "" || x.cost < one.rows[one.floor].cost) {
-					one.floor = name
-				}
 			}
 		}
 		if one.does == "pack" {
@@ -87,7 +83,6 @@ func CostsOf(rec *record.Record, from string) *Costs {
 			for name, x := range one.rows {
 				one.rows[name] = figure{max(0, x.cost-none.cost), max(0, x.bytes-none.bytes), x.size, x.within}
 			}
-			one.floor = "pack=none"
 		}
 		if one.does == "pack" || one.stage == "store" {
 			one.does = ""
@@ -113,8 +108,8 @@ func onSecond(toolchain string) bool {
 	return version.Compare(strings.TrimRight(release, " -"), "go1.27") >= 0
 }
 
-// costOf is what a row costs. A row encodes into a buffer that it keeps. A service is assumed to
-// call Marshal, which allocates the encoded bytes too.
+// costOf is what a row costs. A service is assumed to call Marshal, which allocates the encoded
+// bytes too, where a row encodes into a buffer that it keeps.
 func costOf(r *verdict.Result, does string) (x figure, ok bool) {
 	if r.NSOp == nil || r.BytesOp == nil {
 		return x, false
@@ -126,7 +121,7 @@ func costOf(r *verdict.Result, does string) (x figure, ok bool) {
 	if r.Row.Value == record.ValueCost {
 		x.cost = r.NSOp.Value
 	}
-	if does == "encode" {
+	if does == "encode" && r.Row.Settings["buffer"] != "fresh" {
 		x.bytes += x.size
 	}
 	if x.within = (r.NSOp.High - r.NSOp.Low) / 2 / r.NSOp.Value; math.IsInf(x.within, 0) {
@@ -158,7 +153,6 @@ func (c *Costs) sized(one *costCase) bool {
 }
 
 // readCosts reads lines: stage, "decode", "encode" or "-", message, contender, ns, bytes and size.
-// A "*" behind a contender marks the floor.
 func readCosts(r io.Reader) (*Costs, error) {
 	c := &Costs{From: "the shipped table", least: shippedLeast}
 	lines := bufio.NewScanner(r)
@@ -175,10 +169,7 @@ func readCosts(r io.Reader) (*Costs, error) {
 		if at < 0 {
 			at, c.cases = len(c.cases), append(c.cases, one)
 		}
-		name, floor := strings.CutSuffix(name, "*")
-		if c.cases[at].rows[name] = x; floor {
-			c.cases[at].floor = name
-		}
+		c.cases[at].rows[name] = x
 	}
 	return c, lines.Err()
 }

@@ -18,8 +18,8 @@ import (
 
 var costsOf = flag.String("costs", "", "write costs.txt anew, of these records, separated by commas; one that is + keeps the cases that are there")
 
-// The shipped table has the contenders that the owners name, of several messages, with a floor, and
-// is read as it was written.
+// The shipped table has the contenders that the owners name, of several messages, and is read as it
+// was written.
 func TestShippedCosts(t *testing.T) {
 	table := must(NewOwners())
 	formats := table.formats()
@@ -38,9 +38,6 @@ func TestShippedCosts(t *testing.T) {
 	}
 	messages := map[string]int{}
 	for _, one := range c.cases {
-		if one.floor == "" {
-			t.Errorf("%s has no floor", one.message)
-		}
 		for name := range one.rows {
 			if one.of() == one.message {
 				messages[one.stage+" "+one.does+" "+name]++
@@ -139,7 +136,7 @@ func writeCosts(t *testing.T, keep func(contender string) bool) {
 		add(jsonCosts(t, "codec=json"))
 	}
 	var out bytes.Buffer
-	out.WriteString("# Stage, what it does, message, contender (* is the floor), ns, bytes, size.\n")
+	out.WriteString("# Stage, what it does, message, contender, ns, bytes, size.\n")
 	out.WriteString("# Written by: go test ./internal/feature/profile -run TestShippedCosts -costs RECORD,...\n")
 	if err := all.write(&out, keep); err != nil {
 		t.Fatal(err)
@@ -163,21 +160,18 @@ func (c *Costs) write(w io.Writer, keep func(contender string) bool) error {
 	for _, one := range c.cases {
 		var names []string
 		for name := range one.rows {
-			if keep(name) || name == one.floor {
+			if keep(name) {
 				names = append(names, name)
 			}
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			mark, does := "", one.does
-			if name == one.floor {
-				mark = "*"
-			}
+			does := one.does
 			if does == "" {
 				does = "-"
 			}
 			x := one.rows[name]
-			if _, err := fmt.Fprintf(w, "%s %s %s %s%s %.4g %.4g %.4g\n", one.stage, does, one.message, name, mark, x.cost, x.bytes, x.size); err != nil {
+			if _, err := fmt.Fprintf(w, "%s %s %s %s %.4g %.4g %.4g\n", one.stage, does, one.message, name, x.cost, x.bytes, x.size); err != nil {
 				return err
 			}
 		}

@@ -107,7 +107,7 @@ func (t *Owners) above(path string) *Owner {
 
 // formats has the operation of each contender that the table names.
 func (t *Owners) formats() map[string]string {
-	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON"}
+	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON", "codec=sonic/config=default": "JSON"}
 	for _, o := range t.byPath {
 		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && !strings.HasSuffix(o.Contender, "/") && !strings.HasPrefix(o.Contender, unmeasured) {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")

@@ -22,12 +22,12 @@ func Print(w io.Writer, s *Summary, form report.Form) error {
 	}
 	d := &report.Doc{Form: form}
 	d.Title(profileHeadline(s))
+	report.Table(d, partColumns(), sharesOf(s), nil)
+	for _, note := range profileNotes(s) {
+		d.Note(note)
+	}
 	if !d.Markdown {
 		d.Printf("\n")
-	}
-	d.Paragraph("", profileRest(s))
-	if m := s.Metrics; m != nil {
-		d.Paragraph("", metricsText(m))
 	}
 	sites := worthy(s)
 	report.Table(d, siteColumns(), sites, nil)
@@ -76,67 +76,58 @@ func worthy(s *Summary) (sites []Site) {
 
 // profileHeadline sums the profile up in a sentence.
 func profileHeadline(s *Summary) string {
-	text := "Of all samples"
+	text := words.Counted(int(s.Samples), "sample")
 	if s.Cores != nil {
-		text = fmt.Sprintf("Of %.2g cores", *s.Cores)
+		text = fmt.Sprintf("%.2g cores", *s.Cores)
 	} else if s.CPUSeconds != nil {
-		text = fmt.Sprintf("Of %.3g s of CPU time", *s.CPUSeconds)
+		text = fmt.Sprintf("%.3g s of CPU time", *s.CPUSeconds)
 	}
-	text += ": messages " + share(s.Messages)
-	var parts []string
-	for _, p := range s.Parts {
-		if p.Share.Value >= WorthIt/2 {
-			parts = append(parts, p.String()+" "+tenths(p.Share.Value))
-		}
-	}
-	if parts != nil {
-		text += ": " + strings.Join(parts, ", ")
-	}
-	text += "; garbage " + tenths(s.Garbage.Value)
+	text = fmt.Sprintf("Of %s messages take %s, garbage %s", text, share(s.Messages), tenths(s.Garbage.Value))
 	if s.MessagesGarbage != nil {
-		text += ", of which messages cause " + tenths(*s.MessagesGarbage)
+		text += fmt.Sprintf(" (%s of it theirs)", tenths(*s.MessagesGarbage))
 	}
 	return text + "."
 }
 
-// profileRest says what no change of messages touches, and how many samples there are.
-func profileRest(s *Summary) string {
-	text := fmt.Sprintf("Unchanged they would be: your own code %s, runtime %s", tenths(s.Own.Value), tenths(s.Runtime.Value))
-	if s.Others.Value > 0 {
-		var names []string
-		for _, p := range s.Libraries {
-			if p.Share.Value >= WorthIt/2 && len(names) < mostLibraries {
-				names = append(names, p.String()+" "+tenths(p.Share.Value))
-			}
-		}
-		text += ", other libraries " + tenths(s.Others.Value)
-		if names != nil {
-			text += " (" + strings.Join(names, ", ") + ")"
-		}
-	}
-	text += fmt.Sprintf("; not attributed %s. %s in %s.", tenths(s.Unknown.Value), words.Counted(int(s.Samples), "sample"), words.Counted(s.Profiles, "profile"))
+// profileNotes say what a reader must know of the shares.
+func profileNotes(s *Summary) (notes []string) {
 	if s.Samples < fewSamples {
-		text += " That is few: profile for longer, or under load."
+		notes = append(notes, fmt.Sprintf("%s are few: profile for longer, or under load", words.Counted(int(s.Samples), "sample")))
 	}
 	if s.Unknown.Value > 0.5 {
-		text += " What is not attributed has no function names: the profile is of a program without symbols, or not of Go."
+		notes = append(notes, "What is not attributed has no function names: the program has no symbols, or is not of Go")
+	}
+	if s.Own.Value == 0 {
+		notes = append(notes, "None of it is your own code: name your module with --main")
 	}
 	if s.Allocated == nil {
-		text += " Garbage is not shared out: that takes a profile of allocations (/debug/pprof/allocs)."
+		notes = append(notes, "Garbage is not shared out: that takes a profile of allocations (/debug/pprof/allocs)")
 	}
-	return text
+	return notes
 }
 
-// metricsText says what servers export of themselves.
-func metricsText(m *Metrics) string {
-	text := fmt.Sprintf("By their own metrics: %.2g cores", m.Cores)
-	if m.Garbage != nil {
-		text += ", garbage " + tenths(*m.Garbage)
+// partShare is a part of all CPU time by its name.
+type partShare struct {
+	name  string
+	share float64
+}
+
+// sharesOf lists what takes CPU time: messages by operation, and then the rest.
+func sharesOf(s *Summary) (all []partShare) {
+	for _, p := range s.Parts {
+		all = append(all, partShare{p.String(), p.Share.Value})
 	}
-	if m.GarbageNS != nil {
-		text += fmt.Sprintf(", %.2g ns a byte allocated", *m.GarbageNS)
+	all = append(all, partShare{"garbage", s.Garbage.Value}, partShare{"your own code", s.Own.Value}, partShare{"runtime", s.Runtime.Value},
+		partShare{"other libraries", s.Others.Value}, partShare{"not attributed", s.Unknown.Value})
+	return slices.DeleteFunc(all, func(p partShare) bool { return p.share < WorthIt })
+}
+
+func partColumns() []report.Column[partShare] {
+	return []report.Column[partShare]{
+		report.Texts("part", func(p partShare) string { return p.name }),
+		report.Figures("CPU", func(p partShare) string { return tenths(p.share) }),
+		report.Texts("", func(p partShare) string { return strings.Repeat("█", int(math.Round(40*p.share))) }),
 	}
-	return text + "."
 }
 
 // With fewSamples, the interval of a share of 10% is about a third of it to either side.
@@ -160,9 +151,6 @@ func siteName(x Site) string {
 	}
 	return name
 }
-
-// mostLibraries is how many libraries are named that have no part in a message's way.
-const mostLibraries = 5
 
 // saving says where a saving is.
 type saving struct {
@@ -221,8 +209,7 @@ func savingColumns() []report.Column[saving] {
 			}
 			return share(x.Saves)
 		}),
-		report.Figures("at most", func(x saving) string { return report.Known(x.AtMost, tenths) }),
-		report.Figures("cores, USD", func(x saving) string {
+		report.Figures("cores, USD a month", func(x saving) string {
 			if x.Cores == nil {
 				return "n/a"
 			}
@@ -238,15 +225,14 @@ func savingColumns() []report.Column[saving] {
 func writeSavings(d *report.Doc, s *Summary, sites []Site) {
 	all, from := savingsOf(s, sites)
 	if len(all) == 0 {
-		d.Paragraph("", "No other library is known to do one of these for less.")
+		d.Paragraph("", "Of no other library it is known that it does one of these for less.")
 		return
 	}
 	d.Printf("\n")
-	d.Title("What a change would save of all CPU time:")
+	d.Title("What a change would save, by " + strings.Join(slices.Sorted(maps.Keys(from)), " and ") + ":")
 	report.Table(d, savingColumns(), all, nil)
-	d.Note("Ratios are from " + strings.Join(slices.Sorted(maps.Keys(from)), " and ") + ". USD are a month's.")
 	if slices.ContainsFunc(all, func(x saving) bool { return !x.Known() }) {
-		d.Note("Not known: messages differ that much. Your own message says (--with), or its size narrows it (--size).")
+		d.Note("Not known: messages differ that much. --with your own message's record, or --size, narrows it")
 	}
 }
 

@@ -118,6 +118,8 @@ func readBounded(r io.Reader) ([]byte, error) {
 		return nil, err
 	case len(text) == 0:
 		return nil, errors.New("it is empty")
+	case bytes.HasPrefix(text, []byte("\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00")):
+		return nil, errors.New("a CPU profile in gperftools' binary format, without names: go tool pprof -proto PROGRAM FILE > new.pprof")
 	case len(text) > mostBytes:
 		return nil, fmt.Errorf("more than %d MB", mostBytes>>20)
 	}

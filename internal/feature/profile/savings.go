@@ -21,7 +21,6 @@ type Saving struct {
 	Contender string           `json:"contender"`
 	Format    string           `json:"format"` // other than the site's, else ""
 	Saves     verdict.Interval `json:"saves"`
-	AtMost    *float64         `json:"at_most"` // with no work but the floor's, and nothing more sent
 	Cores     *float64         `json:"cores"`
 	USDMonth  *float64         `json:"usd_month"`
 	Messages  int              `json:"messages"` // how many were measured for the ratio
@@ -149,7 +148,7 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 	if site.Garbage != nil {
 		garbage = *site.Garbage
 	}
-	var saved, most, least, greatest []float64
+	var saved, least, greatest []float64
 	messages := map[string]bool{}
 	within := 0.0
 	for _, c := range costs.cases {
@@ -161,14 +160,11 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 		if !ok1 || !ok2 || now.cost <= 0 {
 			continue
 		}
-		by := func(x figure) float64 {
-			bytes := 1.0
-			if now.bytes > 0 {
-				bytes = x.bytes / now.bytes
-			}
-			return code*(1-x.cost/now.cost) + garbage*(1-bytes)
+		bytes, sent := 1.0, 0.0
+		if now.bytes > 0 {
+			bytes = then.bytes / now.bytes
 		}
-		base, sent := by(then), 0.0
+		base := code*(1-then.cost/now.cost) + garbage*(1-bytes)
 		switch more := then.size - now.size; {
 		case now.size == 0 || then.size == 0:
 		case more > 0:
@@ -180,9 +176,6 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 		saved = append(saved, base+sent/2)
 		least, greatest = append(least, min(base, base+sent)), append(greatest, max(base, base+sent))
 		within = (code + garbage - base) * math.Hypot(now.within, then.within)
-		if floor, ok := c.rows[c.floor]; ok {
-			most = append(most, by(floor)+max(0, sent))
-		}
 	}
 	if len(messages) < max(1, costs.least) {
 		return
@@ -203,9 +196,6 @@ func (s *Summary) predict(site *Site, costs *Costs, measured, contender string) 
 	}
 	x.Saves = verdict.Interval{Value: value, Low: value - math.Hypot(low, sampling), High: value + math.Hypot(high, sampling)}
 	x.Saves.High = max(value, min(x.Saves.High, code+garbage+s.sending(site)))
-	if len(most) > 0 {
-		x.AtMost = new(stats.Median(most))
-	}
 	site.Savings = append(site.Savings, x)
 }
 
@@ -239,9 +229,6 @@ func (s *Summary) everywhere(corePrice float64) {
 			t := &s.Everywhere[at]
 			t.Places++
 			t.Saves.Value, t.Saves.Low, t.Saves.High = t.Saves.Value+x.Saves.Value, t.Saves.Low+x.Saves.Low, t.Saves.High+x.Saves.High
-			if t.AtMost != nil && x.AtMost != nil {
-				t.AtMost = new(*t.AtMost + *x.AtMost)
-			}
 		}
 	}
 	for i := range s.Everywhere {

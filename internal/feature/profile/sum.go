@@ -20,10 +20,8 @@ type Summary struct {
 	Version int `json:"version"`
 	Profiled
 	Shares
-	// Metrics is what the profiled servers export of themselves, nil if they export nothing.
-	Metrics *Metrics `json:"metrics"`
-	Parts   []Part   `json:"parts"`
-	Sites   []Site   `json:"sites"`
+	Parts []Part `json:"parts"`
+	Sites []Site `json:"sites"`
 	// Everywhere is what a change in all places of an operation saves, where there are several.
 	Everywhere []Total `json:"everywhere"`
 	Libraries  []Part  `json:"libraries"`
@@ -98,7 +96,7 @@ type sums struct{ cpu, assist, samples, bytes float64 }
 func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	a := &attributor{table: table, others: map[string]*Owner{}}
 	places := map[place]*sums{}
-	s := &Summary{Version: 1}
+	s := &Summary{Version: 2}
 	bytes, cores, timed, lasting := 0.0, 0.0, true, true
 	for _, source := range sources {
 		a.frames = map[*profile.Function]*frame{}
