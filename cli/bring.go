@@ -46,12 +46,13 @@ func (p program) bringCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bring FILE|PACKAGE|-",
 		Short: "Measure a message of your own",
-		Long: `Measures your own message with every contender that can take it. It comes as a .proto file,
-JSON samples alone, or a Go struct. Postage generates code, builds a program with it, has every row prove itself on all samples, and measures.
+		Long: `Measures your own message with every contender that can take it. It comes as a .proto file, a descriptor
+set or buf image, JSON samples alone, or a Go struct. Postage generates code, builds a program with it, has every row prove itself on all samples, and measures.
 
 The program stays in .postage/bring, and is built again only when something has changed. It is a whole postage
 with list, run, show, compare and history for your message's rows.`,
 		Example: `  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
+  postage bring image.binpb --message TracesData --sample spans.ndjson
   postage bring spans.ndjson --now json
   postage bring ./model --type Order --sample orders.ndjson`,
 		Args: cobra.MinimumNArgs(1),
@@ -230,8 +231,11 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	var schema *bring.Schema
 	var err error
 	switch {
-	case filepath.Ext(args[0]) == ".binpb" || filepath.Ext(args[0]) == ".txtpb":
-		return nil, hinted(fmt.Errorf("%s is no schema: bring the .proto files that it was made of", args[0]), "`buf export` writes a module's files, with its imports")
+	case bring.IsDescriptors(args[0]):
+		if len(args) > 1 || len(flags.folders) > 0 {
+			return nil, fmt.Errorf("%s is a descriptor set: no other file and no -I goes with it", args[0])
+		}
+		schema, err = bring.LoadDescriptors(args[0])
 	case bring.IsJSON(args[0]):
 		if len(args) > 1 {
 			return nil, hinted(fmt.Errorf("%s, and more: a schema is made of one file of JSON", args[0]), "put the samples into one file, one after the other")
