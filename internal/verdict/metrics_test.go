@@ -41,10 +41,13 @@ func TestMetrics(t *testing.T) {
 		limits := verdict.DefaultThresholds()
 		limits.Metrics = map[string]float64{"exact": 0, "more": 0.03, "noise": 0.2, "zero": 0}
 		c := verdict.ComparePaired(rec, limits)
-		outcomes := map[string]map[verdict.Outcome]int{"exact": {}, "more": {}, "noise": {}, "zero": {}}
+		outcomes := map[string]map[verdict.Outcome]int{}
 		for i := range c.Rows {
 			rows++
 			for _, m := range c.Rows[i].Metrics {
+				if outcomes[m.Unit] == nil {
+					outcomes[m.Unit] = map[verdict.Outcome]int{}
+				}
 				outcomes[m.Unit][m.Outcome]++
 				switch {
 				case m.Unit == "exact" && (m.Verdict != verdict.Higher || m.Ratio.Low != m.Ratio.High || m.Old != 5 || m.New != 7):
