@@ -146,7 +146,11 @@ func (flags *benchFlags) arguments(cmd *cobra.Command, packages []string) []stri
 // limits are the thresholds, for counts with --count.
 func (flags *benchFlags) limits() (verdict.Thresholds, error) {
 	if flags.count {
-		return loadThresholds(flags.thresholds, bench.CountThresholds())
+		limits, err := loadThresholds(flags.thresholds, bench.CountThresholds())
+		if err == nil && len(limits.Metrics) > 0 {
+			err = hinted(fmt.Errorf("%s: metrics: --count counts instructions, bytes and allocations", flags.thresholds), "without --count, metrics are gated")
+		}
+		return limits, err
 	}
 	return loadThresholds(flags.thresholds, verdict.DefaultThresholds())
 }

@@ -3,6 +3,10 @@ package record
 // Departs is the property of a contender that departs from a standard: from which, and how.
 const Departs = "departs-from"
 
+// Better begins the property that says which is better of a figure, "higher" or "lower":
+// "better:hits/op".
+const Better = "better:"
+
 // The units of figures that more than one package looks for. Others are free.
 const (
 	EncodedBytes = "encoded-bytes"    // of what an operation encodes

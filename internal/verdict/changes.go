@@ -55,6 +55,8 @@ type Changes struct {
 	Paired bool
 	// Untimed is how many rows a run against a revision had no time for.
 	Untimed int
+	// Ungated are figures that have a threshold, and that no row reports.
+	Ungated []string
 	// Lost says that some Go benchmarks fail in the new code only.
 	Lost     bool
 	Warnings []string
@@ -154,6 +156,11 @@ func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 	for _, count := range c.Counts {
 		if count.Outcome == Regressed {
 			c.Outcome = Regressed
+		}
+	}
+	for _, m := range c.Metrics {
+		if m.Outcome == Regressed || m.Outcome == Inconclusive && c.Outcome == Passed {
+			c.Outcome = m.Outcome
 		}
 	}
 }
@@ -257,7 +264,7 @@ func (c *Changes) Outcome() Outcome {
 	worst := Passed
 	if !c.Paired {
 		worst = NotGated
-	} else if c.Untimed > 0 || c.Lost {
+	} else if c.Untimed > 0 || c.Lost || len(c.Ungated) > 0 {
 		worst = Inconclusive
 	}
 	for _, r := range c.Rows {

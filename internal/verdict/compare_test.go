@@ -3,6 +3,7 @@ package verdict_test
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -118,12 +119,12 @@ func TestWhatCannotBeSaid(t *testing.T) {
 }
 
 func TestParseThresholds(t *testing.T) {
-	got, err := verdict.ParseThresholds([]byte("time: 7.5%\nbytes: 0.01\n"), verdict.DefaultThresholds())
-	if want := (verdict.Thresholds{Time: 0.075, Bytes: 0.01, Instructions: 0.03}); err != nil || got != want {
+	got, err := verdict.ParseThresholds([]byte("time: 7.5%\nbytes: 0.01\nmetrics: {hits/op: 5%}\n"), verdict.DefaultThresholds())
+	if want := (verdict.Thresholds{Time: 0.075, Bytes: 0.01, Instructions: 0.03, Metrics: map[string]float64{"hits/op": 0.05}}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, text := range []string{"", "allocs: 0\n"} {
-		if got, err := verdict.ParseThresholds([]byte(text), verdict.DefaultThresholds()); err != nil || got != verdict.DefaultThresholds() {
+		if got, err := verdict.ParseThresholds([]byte(text), verdict.DefaultThresholds()); err != nil || !reflect.DeepEqual(got, verdict.DefaultThresholds()) {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -26,6 +27,31 @@ type MetricChange struct {
 	// P is the p-value of no change after Holm over all figures of all rows.
 	P       float64
 	Verdict Verdict
+	Better  string  // "higher" or "lower", "" where it is not known
+	Outcome Outcome // NotGated where no threshold names the unit
+}
+
+// gated is the outcome of the figure under a threshold.
+func (m *MetricChange) gated(limit float64) Outcome {
+	switch {
+	case m.Better == "":
+		return Inconclusive
+	case m.Ratio == nil && m.Old == m.New:
+		return Passed
+	case m.Ratio == nil:
+		return Inconclusive
+	}
+	worse := *m.Ratio
+	if m.Better == string(Higher) {
+		worse = Interval{Value: 1 / m.Ratio.Value, Low: 1 / m.Ratio.High, High: 1 / m.Ratio.Low}
+	}
+	switch {
+	case m.P <= familyLevel && worse.Value > 1+limit:
+		return Regressed
+	case worse.High <= 1+limit:
+		return Passed
+	}
+	return Inconclusive
 }
 
 // compareMetrics compares what the contenders count themselves, in rows whose sides took turns.
@@ -36,7 +62,7 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 	for _, r := range c.Rows {
 		for _, unit := range slices.Sorted(maps.Keys(r.New.Metrics)) {
 			if was, ok := r.Old.Metrics[unit]; ok && unit != record.ClientCPU {
-				r.Metrics = append(r.Metrics, MetricChange{Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: Undecided})
+				r.Metrics = append(r.Metrics, MetricChange{Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: Undecided, Better: r.New.Row.Properties[record.Better+unit], Outcome: NotGated})
 			}
 		}
 		rows := cases[r.New.Row.Case].pair(r.New.Row, r.Old.Row)
@@ -53,12 +79,24 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 	margin := Margin(c.New.Run.Precision)
 	for i, adjusted := range stats.Holm(p) {
 		m := all[i]
-		if m.P = adjusted; m.Ratio == nil {
-			continue
-		}
+		m.P = adjusted
 		words := map[Verdict]Verdict{Slower: Higher, Faster: Lower, Same: Same, Undecided: Undecided}
-		if v := Decide(Comparison{Interval: *m.Ratio}, margin); v == Same || m.P <= familyLevel {
-			m.Verdict = words[v]
+		if m.Ratio != nil {
+			if v := Decide(Comparison{Interval: *m.Ratio}, margin); v == Same || m.P <= familyLevel {
+				m.Verdict = words[v]
+			}
+		}
+		if limit, named := c.Limits.Metrics[m.Unit]; named {
+			m.Outcome = m.gated(limit)
+		}
+	}
+	for _, unit := range slices.Sorted(maps.Keys(c.Limits.Metrics)) {
+		named := slices.DeleteFunc(slices.Clone(all), func(m *MetricChange) bool { return m.Unit != unit })
+		if len(named) == 0 {
+			c.Ungated = append(c.Ungated, unit)
+			c.Warnings = append(c.Warnings, unit+" has a threshold, and no row reports it")
+		} else if named[0].Better == "" {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s has a threshold, and nobody says which is better: have the tests print `Unit %s better=higher` (or lower)", unit, unit))
 		}
 	}
 }

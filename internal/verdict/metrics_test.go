@@ -2,18 +2,23 @@ package verdict_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"postage/internal/verdict"
 )
 
 // What contenders count themselves: what is the same in every block is exact, what is another by 5%
-// is found, and of what only varies almost nothing is called changed.
+// is found, and of what only varies almost nothing is called changed. A threshold gates a unit of
+// which it is known which is better.
 func TestMetrics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 9))
 	alarms, found, rows := 0, 0, 0
 	for range 20 {
 		rec := paired(rng, 2, 8, 0.005, nil)
+		for i := range rec.Rows {
+			rec.Rows[i].Properties = map[string]string{"better:exact": "higher", "better:more": "lower", "better:noise": "higher", "better:zero": "lower"}
+		}
 		for i := range rec.Blocks {
 			for j := range rec.Blocks[i].Series {
 				s := &rec.Blocks[i].Series[j]
@@ -33,10 +38,17 @@ func TestMetrics(t *testing.T) {
 				}
 			}
 		}
-		c := verdict.ComparePaired(rec, verdict.DefaultThresholds())
+		limits := verdict.DefaultThresholds()
+		limits.Metrics = map[string]float64{"exact": 0, "more": 0.03, "noise": 0.2, "zero": 0}
+		c := verdict.ComparePaired(rec, limits)
+		outcomes := map[string]map[verdict.Outcome]int{}
 		for i := range c.Rows {
 			rows++
 			for _, m := range c.Rows[i].Metrics {
+				if outcomes[m.Unit] == nil {
+					outcomes[m.Unit] = map[verdict.Outcome]int{}
+				}
+				outcomes[m.Unit][m.Outcome]++
 				switch {
 				case m.Unit == "exact" && (m.Verdict != verdict.Higher || m.Ratio.Low != m.Ratio.High || m.Old != 5 || m.New != 7):
 					t.Errorf("%+v, %v", m, m.Ratio)
@@ -47,6 +59,20 @@ func TestMetrics(t *testing.T) {
 				case m.Unit == "noise" && (m.Verdict == verdict.Higher || m.Verdict == verdict.Lower):
 					alarms++
 				}
+			}
+		}
+		n := len(c.Rows)
+		if outcomes["exact"][verdict.Passed] != n || outcomes["noise"][verdict.Passed] < n-1 || outcomes["zero"][verdict.Passed] != n || outcomes["more"][verdict.Regressed] < n*8/10 {
+			t.Errorf("%d rows: %v", n, outcomes)
+		}
+		// Nobody says which is better, and no row has the other.
+		for i := range rec.Rows {
+			rec.Rows[i].Properties = nil
+		}
+		for unit, want := range map[string]string{"exact": "nobody says which is better", "nowhere": "no row reports it"} {
+			limits.Metrics = map[string]float64{unit: 0.01}
+			if c := verdict.ComparePaired(rec, limits); c.Outcome() == verdict.Passed || !strings.Contains(strings.Join(c.Warnings, "\n"), want) {
+				t.Errorf("%s: %s, %q", unit, c.Outcome(), c.Warnings)
 			}
 		}
 	}

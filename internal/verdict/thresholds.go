@@ -21,6 +21,9 @@ type Thresholds struct {
 	Size   float64 // the row's own figures, such as encoded-bytes
 	// Instructions is for instructions/op, where the machine counts them.
 	Instructions float64
+	// Metrics are for figures that a benchmark reports itself, by unit: "hits/op". Others are not
+	// gated.
+	Metrics map[string]float64
 	// OrSeen raises the threshold of a row's time to the smallest change that could be seen, at
 	// most 10%. It is for a gate without a threshold of time.
 	OrSeen bool
@@ -44,14 +47,21 @@ func ParseThresholds(text []byte, defaults Thresholds) (Thresholds, error) {
 	file := struct {
 		Time                              *fraction
 		Allocs, Bytes, Size, Instructions fraction
-	}{nil, fraction(defaults.Allocs), fraction(defaults.Bytes), fraction(defaults.Size), fraction(defaults.Instructions)}
+		Metrics                           map[string]fraction
+	}{nil, fraction(defaults.Allocs), fraction(defaults.Bytes), fraction(defaults.Size), fraction(defaults.Instructions), nil}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
-		return defaults, fmt.Errorf("thresholds: want time, allocs, bytes, size and instructions, each a percentage: %w", err)
+		return defaults, fmt.Errorf("thresholds: want time, allocs, bytes, size, instructions and metrics, each a percentage: %w", err)
 	}
 	limits := defaults
 	limits.Allocs, limits.Bytes, limits.Size, limits.Instructions = float64(file.Allocs), float64(file.Bytes), float64(file.Size), float64(file.Instructions)
+	for unit, limit := range file.Metrics {
+		if limits.Metrics == nil {
+			limits.Metrics = map[string]float64{}
+		}
+		limits.Metrics[unit] = float64(limit)
+	}
 	if file.Time != nil {
 		if *file.Time == 0 {
 			return defaults, errors.New("thresholds: time: must be above 0%: no interval is below a threshold of 0%")

@@ -16,6 +16,7 @@ import (
 	"postage/internal/feature/build"
 	"postage/internal/sys/proc"
 	"postage/lab"
+	"postage/record"
 )
 
 // Binary is a package's test binary, built in one layout or several.
@@ -23,11 +24,12 @@ type Binary struct {
 	*lab.Build
 	Package Package
 	counter func() (*os.File, error) // see proc.Command
+	better  map[string]string        // properties: which is better of a figure, as [record.Better] has it
 }
 
 // Build builds a package's test binary in that many function layouts; see [build.Source.Layouts].
 func Build(ctx context.Context, side *build.Side, p Package, layouts int) (*Binary, error) {
-	b := &Binary{Package: p, counter: proc.InheritedInstructions}
+	b := &Binary{Package: p, counter: proc.InheritedInstructions, better: map[string]string{record.Better + "MB/s": "higher"}}
 	over, err := overlay(ctx, side.Source)
 	if err != nil {
 		return nil, err
@@ -167,6 +169,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	b.readUnits(trouble)
 	running, ran, stopped, again := top, false, false, false
 	for line := range strings.Lines(said) {
 		_, line, hooks := strings.Cut(line, "postage ")
@@ -196,6 +199,22 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 	}
 	// The benchmark that ended the process may already be listed as run.
 	return finished(found, running, stopped, within, patience, err, trouble)
+}
+
+// readUnits finds the lines that say of a unit which is better, "Unit hits/op better=higher", as
+// benchstat does, among what the tests print.
+func (b *Binary) readUnits(printed string) {
+	for line := range strings.Lines(printed) {
+		words := strings.Fields(line)
+		if len(words) < 3 || words[0] != "Unit" {
+			continue
+		}
+		for _, word := range words[2:] {
+			if which, is := strings.CutPrefix(word, "better="); is && (which == "higher" || which == "lower") {
+				b.better[record.Better+words[1]] = which
+			}
+		}
+	}
 }
 
 // waits reports whether an operation waits for something else than a processor.

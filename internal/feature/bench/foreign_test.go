@@ -495,17 +495,20 @@ func TestBuildFlags(t *testing.T) {
 }
 
 // What a function sets up each time counts for how long a batch takes, or a budget of seconds would
-// take minutes; what it sets up once does not.
+// take minutes; what it sets up once does not. What the tests print says which is better of a unit.
 func TestCalls(t *testing.T) {
 	g := onGround(t, map[string]string{"go.mod": goMod, "m_test.go": `package m
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
 )
 
 var once sync.Once
+
+func init() { fmt.Println("Unit hits/op assume=exact better=higher\nUnit cold/op better=lower") }
 
 func BenchmarkSetsUp(b *testing.B) {
 	time.Sleep(500 * time.Millisecond)
@@ -525,6 +528,9 @@ func BenchmarkSetsUpOnce(b *testing.B) {
 	for _, e := range set.Entries {
 		if each := strings.HasSuffix(e.Case.Name, "/SetsUp"); (e.Case.Batch > 500*time.Millisecond) != each {
 			t.Errorf("a batch of %s takes %v", e.Case.Name, e.Case.Batch)
+		}
+		if better := e.Contender.Properties; better["better:hits/op"] != "higher" || better["better:cold/op"] != "lower" {
+			t.Errorf("better: %v", better)
 		}
 	}
 }

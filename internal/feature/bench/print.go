@@ -341,5 +341,12 @@ func metricChangeText(m *verdict.MetricChange) string {
 	if m.Ratio != nil {
 		text += "  " + report.RatioText(*m.Ratio)
 	}
-	return text + "  " + string(m.Verdict)
+	text += "  " + string(m.Verdict)
+	switch {
+	case m.Better == "" || m.Verdict != verdict.Higher && m.Verdict != verdict.Lower:
+		return text
+	case m.Better == string(m.Verdict):
+		return text + ", better"
+	}
+	return text + ", worse"
 }

@@ -457,6 +457,7 @@ func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 		Name:        "code=new",
 		Checks:      Proof,
 		NotPossible: one.Failed,
+		Properties:  b.better,
 		Start: func(_ context.Context, layout int) (lab.Runner, error) {
 			return b.start(&one, cpu, layout%len(b.Commands)) // an old Go release has only one layout
 		},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -162,6 +163,9 @@ func method(c *verdict.Changes) string {
 	if slices.ContainsFunc(c.Rows, func(r *verdict.Change) bool { return r.New.InstructionsOp != nil }) {
 		counts += ", instructions " + report.Percent(c.Limits.Instructions)
 	}
+	for _, unit := range slices.Sorted(maps.Keys(c.Limits.Metrics)) {
+		counts += ", " + unit + " " + report.Percent(c.Limits.Metrics[unit])
+	}
 	if !c.Paired {
 		return "advice: new/old of the time as a multiple of the anchor's in each run; the difference between two runs may not come from the code. " +
 			"A verdict needs the whole interval (95%, Mann-Whitney) beyond 5%; in 6 of 105 pairs of real runs of the same code a row had one, " +
@@ -243,6 +247,11 @@ func countsText(r *verdict.Change) string {
 			changed = append(changed, countText(&count))
 		}
 	}
+	for _, m := range r.Metrics {
+		if m.Outcome != verdict.NotGated && m.Old != m.New {
+			changed = append(changed, countText(&verdict.Count{Unit: m.Unit, Old: m.Old, New: m.New}))
+		}
+	}
 	if len(changed) == 0 {
 		return "same"
 	}
@@ -280,6 +289,11 @@ func explain(c *verdict.Changes, r *verdict.Change) string {
 	for i := range r.Counts {
 		if r.Counts[i].Outcome == verdict.Regressed {
 			why = append(why, countText(&r.Counts[i]))
+		}
+	}
+	for _, m := range r.Metrics {
+		if m.Outcome == verdict.Regressed || m.Outcome == verdict.Inconclusive {
+			why = append(why, fmt.Sprintf("%s %s to %s: %s, with a threshold of %s", m.Unit, report.Count(m.Old), report.Count(m.New), m.Outcome, report.Percent(c.Limits.Metrics[m.Unit])))
 		}
 	}
 	return strings.Join(why, "; ") + across(c, "; ")

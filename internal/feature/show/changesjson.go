@@ -21,11 +21,12 @@ type (
 		Rows           []change        `json:"rows"`
 	}
 	thresholds struct {
-		Time         float64 `json:"time"`
-		Allocs       float64 `json:"allocs"`
-		Bytes        float64 `json:"bytes"`
-		Size         float64 `json:"size"`
-		Instructions float64 `json:"instructions"`
+		Time         float64            `json:"time"`
+		Allocs       float64            `json:"allocs"`
+		Bytes        float64            `json:"bytes"`
+		Size         float64            `json:"size"`
+		Instructions float64            `json:"instructions"`
+		Metrics      map[string]float64 `json:"metrics"`
 	}
 	unmatched struct {
 		Name   string `json:"name"`
@@ -69,6 +70,8 @@ type (
 		Ratio   *verdict.Interval `json:"ratio"`
 		P       float64           `json:"p_holm"`
 		Verdict verdict.Verdict   `json:"verdict"`
+		Better  string            `json:"better"`
+		Outcome verdict.Outcome   `json:"outcome"`
 	}
 )
 
@@ -77,7 +80,7 @@ func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 	limits := c.Limits
 	out := ChangesForm{
 		Version: 2, Outcome: c.Outcome(), Recipe: report.OrNull(c.Recipe()),
-		Thresholds: thresholds{limits.Time, limits.Allocs, limits.Bytes, limits.Size, limits.Instructions},
+		Thresholds: thresholds{limits.Time, limits.Allocs, limits.Bytes, limits.Size, limits.Instructions, report.Map(limits.Metrics)},
 		Unmatched:  []unmatched{}, AcrossMachines: c.AcrossMachines, Warnings: report.List(c.Warnings),
 		Machines: machines{MachineOf(&c.Old.Machine), MachineOf(&c.New.Machine)}, Rows: []change{},
 	}
