@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -278,9 +276,7 @@ func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 		case so.Done == 0:
 			look.Reset(time.Second)
 		case len(so.Statuses) == 0 && so.Failed() == so.Done:
-			giveUp(fmt.Errorf("nothing has answered in %v: %s", so.Elapsed.Round(time.Second), slices.MaxFunc(slices.Collect(maps.Keys(so.Errors)), func(a, b string) int {
-				return cmp.Or(cmp.Compare(so.Errors[a], so.Errors[b]), cmp.Compare(a, b))
-			})))
+			giveUp(fmt.Errorf("nothing has answered in %v: %s", so.Elapsed.Round(time.Second), so.Reasons()[0]))
 		}
 	})
 	close(known)

@@ -221,13 +221,17 @@ const (
 	otherReason = "another reason"
 )
 
-// reasons returns the most frequent reasons, and the others as one.
-func (c *Counts) reasons() map[string]int64 {
-	names := slices.SortedFunc(maps.Keys(c.Errors), func(a, b string) int {
+// Reasons returns why requests failed, the most frequent reason first.
+func (c *Counts) Reasons() []string {
+	return slices.SortedFunc(maps.Keys(c.Errors), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.Errors[b], c.Errors[a]), strings.Compare(a, b))
 	})
+}
+
+// reasons returns the most frequent reasons, and the others as one.
+func (c *Counts) reasons() map[string]int64 {
 	out := map[string]int64{}
-	for i, why := range names {
+	for i, why := range c.Reasons() {
 		if i < mostReasons {
 			out[why] += c.Errors[why]
 		} else {
