@@ -14,7 +14,7 @@ import (
 // A loop is a line of many connections served by one thread: HTTP/1.1 and HTTP/2, with TLS or
 // without. What waits for the connections is a poller, which only Linux has.
 type loop struct {
-	poller  poller
+	poller  *poller
 	lanes   []lane
 	sockets []*socket
 	making  connecting
