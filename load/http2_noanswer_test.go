@@ -107,7 +107,7 @@ func TestHTTP2EndMakesRoom(t *testing.T) {
 	t.Parallel()
 	l, now := loose(t, 1, new(Target).succeeded, http2Request{}), time.Now()
 	left, c := newHTTP2Conn(l, broken{}), newHTTP2Conn(l, discard{})
-	l.open[left], l.open[c], l.conn, l.again = true, true, c, []repeat{{timing: timing{now, now, now}}}
+	l.open[left], l.open[c], l.conn, l.again = true, true, c, []repeat{{timing: timing{due: now, sent: now, charged: now}}}
 	left.start(repeat{}, now)
 	left.leave()
 	left.wantsFlush()

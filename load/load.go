@@ -58,6 +58,7 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 type outcome struct {
 	group  int       // of its target, -1 for none
 	at     time.Time // when it was answered; zero for now
+	begins time.Duration
 	status int
 	err    error
 }
@@ -74,6 +75,7 @@ func serve(w *Work, send func() outcome) {
 		if o.at.IsZero() {
 			o.at = free
 		}
+		t.begins = o.begins
 		w.done(o.group, t, o.at, later(w.run.pulse.earliest(o.at), t.sent), o.status, o.err)
 	}
 }

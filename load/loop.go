@@ -299,7 +299,7 @@ func (l *loop) begin(now time.Time) {
 			return
 		}
 		l.next.taken = false
-		t := timing{l.next.due, now, l.clock.charge(l.next.due, now)}
+		t := timing{due: l.next.due, sent: now, charged: l.clock.charge(l.next.due, now)}
 		if !l.work.sent(t) {
 			l.next.last = true
 			return
