@@ -20,6 +20,7 @@ import (
 
 	"postage/internal/feature/build"
 	"postage/internal/feature/loadagainst"
+	"postage/internal/feature/loadpage"
 	"postage/internal/kit/report"
 	"postage/lab"
 	"postage/load"
@@ -94,17 +95,18 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	if cmd.Context().Err() != nil {
 		return lab.ErrInterrupted
 	}
-	keep, done, err := rec.Keep(f.sides.out)
-	if err != nil {
-		return fmt.Errorf("--out: %w", err)
+	if f.sides.out != "" {
+		done, err := rec.Keep(f.sides.out)
+		if err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		defer func() { err = errors.Join(err, done()) }()
 	}
-	defer func() { err = errors.Join(err, done()) }()
 	live := newView(cmd.ErrOrStderr())
-	failed := sides.Run(cmd.Context(), plan, rec, func(p loadagainst.Pair) error {
+	failed := sides.Run(cmd.Context(), plan, rec, func() {
 		if live.live {
 			live.draw(fmt.Sprintf("%d of %d pairs of slices", len(rec.Pairs), len(rec.Pairs)+rec.PairsLeft()))
 		}
-		return keep(p)
 	})
 	live.erase()
 	if len(rec.Pairs) == 0 && failed != nil {
@@ -118,8 +120,9 @@ const searchSlice = time.Second
 
 // searchBoth finds the highest rate of each side that keeps the objectives.
 func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, plan load.Plan) error {
-	found, err := sides.Search(cmd.Context(), plan, f.rate.rate, searchSlice, f.objectives, func(side string, rate float64, missed string) {
-		say(cmd, "%s, %.0f/s: %s", side, rate, cmp.Or(missed, "holds"))
+	plan.Pacer = load.Constant{Rate: f.rate.rate, For: searchSlice}
+	found, err := sides.Search(cmd.Context(), plan, f.objectives, func(side string, t load.Try) {
+		say(cmd, "%s, %.0f/s: %s", side, t.Result.Rate, cmp.Or(t.Missed, "holds"))
 	})
 	if err != nil {
 		return cmp.Or(cmd.Context().Err(), err)
@@ -266,7 +269,7 @@ func onServer(u, to *url.URL) *url.URL {
 // record reads what --out has, to go on with it, or begins a record.
 func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*loadagainst.Record, error) {
 	header := loadagainst.NewHeader(f.rate.rate, f.duration, f.sides.atOnce, rand.Uint64())
-	header.Old, header.New, header.What = sides[0].Name, sides[1].Name, described(target)
+	header.Old, header.New, header.What = sides[0].Name, sides[1].Name, loadpage.What(target, func(u *url.URL) string { return u.Path })
 	if info, err := os.Stat(f.sides.out); f.sides.out == "" || err != nil || info.Size() == 0 {
 		return &loadagainst.Record{Header: header}, nil
 	}
@@ -296,21 +299,6 @@ func showAgainst(cmd *cobra.Command, name, page string, form report.Form) (print
 	return true, rec.Print(cmd.OutOrStdout(), form)
 }
 
-// described says what is sent.
-func described(t *load.Target) string {
-	if len(t.Requests) > 1 {
-		return fmt.Sprintf("%d requests by %s", len(t.Requests), t.Proto)
-	}
-	r := t.Request
-	if len(t.Requests) == 1 {
-		r = t.Requests[0]
-	}
-	return fmt.Sprintf("%s %s by %s", cmp.Or(t.RPC, r.Method), r.URL.Path, t.Proto)
-}
-
-// comparedAnswers is how many requests are compared before a load.
-const comparedAnswers = 20
-
 // answers says where the sides answer differently, by HTTP.
 func (f *loadFlags) answers(ctx context.Context, targets [2]*load.Target) (notes []string, err error) {
 	if !slices.Contains(loadProtos[:2], f.proto) || f.connectTo != "" {
@@ -321,20 +309,5 @@ func (f *loadFlags) answers(ctx context.Context, targets [2]*load.Target) (notes
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	defer client.CloseIdleConnections()
-	all := [2][]load.Request{}
-	for i, t := range targets {
-		if all[i] = t.Requests; len(all[i]) == 0 {
-			all[i] = []load.Request{t.Request}
-		}
-	}
-	for i := range min(comparedAnswers, len(all[0])) {
-		why, err := loadagainst.SameAnswers(ctx, client, &all[0][i], &all[1][i])
-		if err != nil {
-			return nil, err
-		}
-		if why != "" && !slices.Contains(notes, why) {
-			notes = append(notes, why)
-		}
-	}
-	return notes, nil
+	return loadagainst.Differing(ctx, client, targets[0], targets[1])
 }

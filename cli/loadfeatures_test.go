@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +74,39 @@ func TestClientCertificate(t *testing.T) {
 		r, err := load.Run(t.Context(), load.Plan{Pacer: load.Constant{Rate: 50, For: 100 * time.Millisecond}, Lines: pool.Lines})
 		if err != nil || r.Done != 5 || r.Failed() > 0 {
 			t.Errorf("%s: %v, %v", proto, err, r.Errors)
+		}
+		_ = pool.Close()
+	}
+}
+
+// With --tls-tickets each connection after the first resumes the session of TLS.
+func TestTickets(t *testing.T) {
+	var resumed atomic.Int64
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS.DidResume {
+			resumed.Add(1)
+		}
+		w.Header().Set("Connection", "close")
+	}))
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int64{0, 9} {
+		resumed.Store(0)
+		f := loadFlags{insecure: true, tickets: want > 0}
+		config, err := f.trust()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool, err := load.Open(t.Context(), &load.Target{Proto: "http1", Conns: 1, Streams: 1, TLS: config, Request: load.Request{URL: u}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := load.Run(t.Context(), load.Plan{Pacer: load.Constant{Rate: 50, For: 200 * time.Millisecond}, Lines: pool.Lines})
+		if err != nil || r.Done != 10 || r.Failed() > 0 || resumed.Load() != want {
+			t.Errorf("%v, %v, %d of %d connections resumed, want %d", err, r.Errors, resumed.Load(), r.Done, want)
 		}
 		_ = pool.Close()
 	}

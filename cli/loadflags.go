@@ -33,7 +33,7 @@ type loadFlags struct {
 	proto, verb, method, protoFile, body, targets, data, replay string
 	headers, protoPaths                                         []string
 	conns, streams, cpu, messages                               int
-	cookies, insecure                                           bool
+	cookies, insecure, tickets                                  bool
 	ca, cert, key, connectTo                                    string
 
 	// What is a success, and what is written.
@@ -72,6 +72,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
 	f.registerTrust(flags)
+	flags.BoolVar(&f.tickets, "tls-tickets", false, "keep the server's TLS tickets: connections after the first resume its session")
 	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file`, or a descriptor set, that describes the method, for servers without reflection")
 	flags.StringArrayVarP(&f.protoPaths, "proto-path", "I", nil, "`folder` that --proto-file's imports are looked for in, may be repeated")
 	flags.IntVar(&f.messages, "messages", 1, "messages to send on each stream, for gRPC methods that take several; for sse, events to wait for (0: all)")
@@ -106,7 +107,7 @@ func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 var loadGroups = []flagGroup{
 	{"What is sent", "request header body targets data replay cookies method proto-file proto-path messages"},
 	{"When, and how much", "rate duration max-requests arrivals warm-up wait timeout give-up"},
-	{"Where to, and how", "proto conns streams connect-to insecure ca cert key cpu"},
+	{"Where to, and how", "proto conns streams connect-to insecure ca cert key tls-tickets cpu"},
 	{"What is a success", "expect assert slo"},
 	{"Two servers", "against serve at-once gate out"},
 	{"Output", "json csv html hdr-log prometheus server"},

@@ -3,9 +3,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	dto "github.com/prometheus/client_model/go"
 
 	"postage/load"
 )
@@ -23,40 +20,30 @@ var latencyBounds = []float64{
 	.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 25, 60,
 }
 
-var pausedSeconds = prometheus.NewDesc("postage_load_generator_paused_seconds_total", "For how long the generator did not run although it should have: latencies may have this in them.", nil, nil)
-
-// nativeSchema is the resolution of the native histogram: eight buckets to a factor of two.
-const nativeSchema = 3
-
 // loadMetrics are a load's figures, those of the last whole second, for Prometheus to collect.
 type loadMetrics struct {
-	began                                      time.Time
-	latency, answers, failures, target, misses *prometheus.Desc
+	latency                                    prometheus.Histogram
+	answers, failures, target, misses, stopped *prometheus.Desc
 
-	mu      sync.Mutex
-	count   uint64
-	sum     float64
-	classic map[float64]uint64
-	native  map[int]int64
-	last    load.Interval // its Paused is of all
+	mu   sync.Mutex
+	last load.Interval // its Paused is of all
 }
 
 func newLoadMetrics() *loadMetrics {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("postage_load_"+name, help, labels, nil)
 	}
-	m := &loadMetrics{
-		began: time.Now(), classic: map[float64]uint64{}, native: map[int]int64{},
-		latency:  desc("latency_seconds", "From when a request was due, or sent at --rate max, to its answer, failures included."),
+	return &loadMetrics{
+		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "postage_load_latency_seconds", Help: "From when a request was due, or sent at --rate max, to its answer, failures included.",
+			Buckets: latencyBounds, NativeHistogramBucketFactor: 1.1,
+		}),
 		answers:  desc("answers_total", "Answers by the status of HTTP or gRPC.", "status"),
 		failures: desc("failures_total", "Requests that failed, by reason.", "reason"),
 		target:   desc("target_latency_seconds", "As latency_seconds, by target.", "target"),
 		misses:   desc("target_failures_total", "Requests that failed, by target.", "target"),
+		stopped:  desc("generator_paused_seconds_total", "For how long the generator did not run although it should have: latencies may have this in them."),
 	}
-	for _, bound := range latencyBounds {
-		m.classic[bound] = 0
-	}
-	return m
 }
 
 // told adds an interval's figures.
@@ -66,18 +53,9 @@ func (m *loadMetrics) told(in load.Interval) {
 	in.Paused += m.last.Paused
 	m.last = in
 	for _, bar := range in.Latency.Distribution() {
-		if bar.Count == 0 {
-			continue
+		for range bar.Count {
+			m.latency.Observe(float64(bar.From+bar.To) / 2e6)
 		}
-		seconds := float64(bar.From+bar.To) / 2e6
-		m.count += uint64(bar.Count)
-		m.sum += seconds * float64(bar.Count)
-		for _, bound := range latencyBounds {
-			if seconds <= bound {
-				m.classic[bound] += uint64(bar.Count)
-			}
-		}
-		m.native[int(math.Ceil(math.Log2(seconds)*(1<<nativeSchema)))] += bar.Count
 	}
 }
 
@@ -88,11 +66,8 @@ func (m *loadMetrics) Describe(chan<- *prometheus.Desc) {}
 func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	to <- bothHistograms{
-		prometheus.MustNewConstHistogram(m.latency, m.count, m.sum, m.classic),
-		prometheus.MustNewConstNativeHistogram(m.latency, m.count, m.sum, m.native, nil, 0, nativeSchema, 0, m.began),
-	}
-	to <- prometheus.MustNewConstMetric(pausedSeconds, prometheus.CounterValue, m.last.Paused.Seconds())
+	m.latency.Collect(to)
+	to <- prometheus.MustNewConstMetric(m.stopped, prometheus.CounterValue, m.last.Paused.Seconds())
 	for status, n := range m.last.Statuses {
 		to <- prometheus.MustNewConstMetric(m.answers, prometheus.CounterValue, float64(n), load.StatusName(status))
 	}
@@ -107,24 +82,6 @@ func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 	for why, n := range m.last.Errors {
 		to <- prometheus.MustNewConstMetric(m.failures, prometheus.CounterValue, float64(n), why)
 	}
-}
-
-// bothHistograms is a classic histogram that also has the buckets of a native one, so that servers
-// can take the kind that they know.
-type bothHistograms struct {
-	prometheus.Metric
-	native prometheus.Metric
-}
-
-func (b bothHistograms) Write(to *dto.Metric) error {
-	var native dto.Metric
-	if err := errors.Join(b.Metric.Write(to), b.native.Write(&native)); err != nil {
-		return err
-	}
-	h, n := to.Histogram, native.Histogram
-	h.Schema, h.ZeroThreshold, h.ZeroCount, h.PositiveSpan, h.PositiveDelta = n.Schema, n.ZeroThreshold, n.ZeroCount, n.PositiveSpan, n.PositiveDelta
-	h.CreatedTimestamp = n.CreatedTimestamp
-	return nil
 }
 
 // loadExport gives a load's metrics to Prometheus when it asks.

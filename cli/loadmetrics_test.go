@@ -86,7 +86,7 @@ postage_load_failures_total{reason="status 418"} 25
 			h = f.Metric[0].Histogram
 		}
 	}
-	if h.GetSampleCount() != 100 || h.GetSchema() != nativeSchema {
+	if h.GetSampleCount() != 100 || h.GetSchema() != 3 {
 		t.Fatal(h)
 	}
 	if mean := h.GetSampleSum() / 100 / (r.Latency.Mean() / 1e9); mean < 0.97 || mean > 1.03 {

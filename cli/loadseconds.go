@@ -80,14 +80,12 @@ func (s *loadSeconds) note(err error) {
 func (s *loadSeconds) told(in load.Interval) {
 	h := in.Latency
 	if s.live.live {
-		s.live.erase()
 		text := fmt.Sprintf("%.0fs %.0f/s, %d failed, p50 %s, p99 %s, max %s", in.To.Seconds(), float64(in.Done)/(in.To-in.From).Seconds(), in.Failed,
 			short(h.ValueAtQuantile(50)), short(h.ValueAtQuantile(99)), short(h.Max()))
 		if in.Paused > 0 {
 			text += fmt.Sprintf(", paused %s", short(in.Paused.Microseconds()))
 		}
-		fmt.Fprintln(s.live.w, text)
-		s.live.drawn = 1
+		s.live.draw(text)
 	}
 	if s.export != nil {
 		s.export.told(in)

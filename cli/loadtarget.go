@@ -120,7 +120,7 @@ func (f *loadFlags) bareTarget() (t *load.Target, err error) {
 			return nil, fmt.Errorf("--expect: %w", err)
 		}
 	}
-	if f.insecure || f.ca != "" || f.cert != "" {
+	if f.insecure || f.ca != "" || f.cert != "" || f.tickets {
 		t.TLS, err = f.trust()
 	}
 	return t, err
@@ -191,6 +191,9 @@ func withHeader(requests []load.Request, header http.Header) {
 
 func (f *loadFlags) trust() (*tls.Config, error) {
 	config := &tls.Config{InsecureSkipVerify: f.insecure}
+	if f.tickets {
+		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	}
 	if f.cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 		if err != nil {

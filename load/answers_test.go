@@ -150,7 +150,7 @@ func TestPercentilesApart(t *testing.T) {
 			took = time.Millisecond
 			err = fmt.Errorf("status %d", http.StatusServiceUnavailable)
 		}
-		count.done(timing{now, now, now}, now.Add(took), now.Add(took), 200, err)
+		count.done(timing{due: now, sent: now, charged: now}, now.Add(took), now.Add(took), 200, err)
 	}
 	r.Counts = count.Counts
 	r.Account.SentOnTime = 200

@@ -149,6 +149,30 @@ func TestGivesUp(t *testing.T) {
 	})
 }
 
+// A run that makes no connection ends early too: it does not wait for the connections' own limit.
+func TestGivesUpConnecting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		began := time.Now()
+		tried := func() Traffic { return Traffic{Tried: 1} }
+		r, err := Run(t.Context(), Plan{Pacer: Constant{100, 10 * time.Second}, GiveUp: 3 * time.Second, Traffic: tried, Lines: []Line{OneAtATime(unreachable{})}})
+		if took := time.Since(began); err != nil || r.GaveUp != "no connection was made in 3s" || took > 5*time.Second {
+			t.Errorf("%v, %q after %v", err, r.GaveUp, took)
+		}
+	})
+}
+
+// An unreachable server lets connections wait for as long as they like.
+type unreachable struct{}
+
+func (unreachable) Connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (u unreachable) Send(ctx context.Context) (int, error) { return 0, u.Connect(ctx) }
+
 // A worker that takes over long after the start has as much time for its first answer as one that
 // was there.
 func TestGivesUpFromItsOwnStart(t *testing.T) {

@@ -17,9 +17,9 @@
 //  2. Its latency is counted from when it was due, not from when it was sent. A server that stalls
 //     is thus charged for every request that came due meanwhile; counting from the sending would
 //     leave them out (coordinated omission).
-//  3. How late a request was sent although there was room for it is counted separately: that is the
-//     generator's own fault. If it was late, or its processors were busy, the latencies describe
-//     the generator rather than the server, and Result.Invalid says so.
+//  3. A generator that does not run makes requests wait too. Each loop knows when it did not run, so
+//     a request has two latencies: the most and the least that the server may have taken
+//     (Result.Between). Result.Invalid says when neither describes the server.
 //
 // Without a rate, every line sends its next request as soon as it has an answer (a
 // closed loop): that measures throughput, and its latencies are not corrected.

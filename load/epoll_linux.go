@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An epoll waits for all of a loop's connections, and for the time at which the next request is
-// due, in one system call. One goroutine for each connection would cost two context switches a
-// request.
-type epoll struct {
+// A poller waits for all of a loop's connections, and for the time at which the next request is
+// due, in one system call, epoll's. One goroutine for each connection would cost two context
+// switches a request.
+type poller struct {
 	fd, wakeFD int // the second is an eventfd
 	raw        []unix.EpollEvent
 	events     []event
@@ -25,8 +25,8 @@ type epoll struct {
 // hasLoops says whether loops have a poller here.
 const hasLoops = true
 
-func newPoller() (_ poller, err error) {
-	p := &epoll{fd: -1, wakeFD: -1, raw: make([]unix.EpollEvent, pollMost)}
+func newPoller() (_ *poller, err error) {
+	p := &poller{fd: -1, wakeFD: -1, raw: make([]unix.EpollEvent, pollMost)}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -42,7 +42,7 @@ func newPoller() (_ poller, err error) {
 	return p, os.NewSyscallError("epoll_ctl", unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, p.wakeFD, &event))
 }
 
-func (p *epoll) close() {
+func (p *poller) close() {
 	for _, fd := range []*int{&p.fd, &p.wakeFD} {
 		if *fd >= 0 {
 			_ = unix.Close(*fd)
@@ -51,13 +51,15 @@ func (p *epoll) close() {
 	}
 }
 
-func (p *epoll) wake() {
+// wake makes poll return an event without a socket. Other goroutines may call it.
+func (p *poller) wake() {
 	one := [8]byte{0: 1}
 	_, _ = unix.Write(p.wakeFD, one[:])
 }
 
-// adopt takes a connection away from Go's network poller.
-func (p *epoll) adopt(conn net.Conn, s *socket) (wire, error) {
+// adopt takes a connection away from Go's network poller. Its events have the socket's number and
+// opened.
+func (p *poller) adopt(conn net.Conn, s *socket) (*wire, error) {
 	defer conn.Close()
 	c, ok := conn.(syscall.Conn)
 	if !ok {
@@ -73,7 +75,7 @@ func (p *epoll) adopt(conn net.Conn, s *socket) (wire, error) {
 	if err = errors.Join(err, os.NewSyscallError("fcntl", failed)); err != nil {
 		return nil, err
 	}
-	w := &epolled{p, fd, unix.EpollEvent{Fd: int32(s.number), Pad: s.opened}}
+	w := &wire{p, fd, unix.EpollEvent{Fd: int32(s.number), Pad: s.opened}}
 	if err := w.control(unix.EPOLL_CTL_ADD, unix.EPOLLIN); err != nil {
 		w.close()
 		return nil, err
@@ -81,7 +83,8 @@ func (p *epoll) adopt(conn net.Conn, s *socket) (wire, error) {
 	return w, nil
 }
 
-func (p *epoll) poll(d time.Duration, short bool) []event {
+// poll waits for events for so long; short says that it is too short to tell Go's scheduler.
+func (p *poller) poll(d time.Duration, short bool) []event {
 	limit := unix.NsecToTimespec(d.Nanoseconds())
 	var n uintptr
 	var errno unix.Errno
@@ -112,28 +115,30 @@ func (p *epoll) poll(d time.Duration, short bool) []event {
 	return p.events
 }
 
-// epolled is a connection that an epoll waits for.
-type epolled struct {
-	*epoll
-	fd    int
-	event unix.EpollEvent
+// A wire is a connection that never makes its loop wait.
+type wire struct {
+	poller *poller
+	fd     int
+	event  unix.EpollEvent
 }
 
-func (w *epolled) control(how int, events uint32) error {
+func (w *wire) control(how int, events uint32) error {
 	w.event.Events = events
-	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(w.epoll.fd, how, w.fd, &w.event))
+	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(w.poller.fd, how, w.fd, &w.event))
 }
 
-func (w *epolled) await(writable bool) error {
+// await has the loop wait, or not, for the connection to become writable.
+func (w *wire) await(writable bool) error {
 	if writable {
 		return w.control(unix.EPOLL_CTL_MOD, unix.EPOLLIN|unix.EPOLLOUT)
 	}
 	return w.control(unix.EPOLL_CTL_MOD, unix.EPOLLIN)
 }
 
-func (w *epolled) close() { _ = unix.Close(w.fd) }
+func (w *wire) close() { _ = unix.Close(w.fd) }
 
-func (w *epolled) write(data []byte) (n int, err error) {
+// write writes as much as the connection accepts.
+func (w *wire) write(data []byte) (n int, err error) {
 	for n < len(data) {
 		more, errno := transfer(unix.SYS_SENDTO, w.fd, data[n:], unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 		switch errno {
@@ -149,7 +154,8 @@ func (w *epolled) write(data []byte) (n int, err error) {
 	return n, nil
 }
 
-func (w *epolled) read(into []byte) (n int, err error) {
+// read reads what has come. It returns 0 if nothing has, and io.EOF at the end.
+func (w *wire) read(into []byte) (n int, err error) {
 	n, errno := transfer(unix.SYS_RECVFROM, w.fd, into, unix.MSG_DONTWAIT)
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR:

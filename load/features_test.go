@@ -55,6 +55,31 @@ func TestConnectToAndExpect(t *testing.T) {
 	}
 }
 
+// An answer begins before it ends, and once.
+func TestFirstByte(t *testing.T) {
+	t.Parallel()
+	const rest = 50 * time.Millisecond
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		time.Sleep(rest)
+		_, _ = w.Write([]byte("rest"))
+	}))
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetHTTP1(true)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	defer server.Close()
+	for _, proto := range []string{"http1", "http2"} {
+		for _, cookies := range []bool{false, true} {
+			r := sent(t, parsed(t, server.URL), 5, 1, func(target *Target) { target.Proto, target.Cookies = proto, cookies })
+			sooner := time.Duration(r.Latency.Mean()) - r.FirstByte.Sum/5
+			if r.FirstByte.Answers != 5 || r.Failed() > 0 || sooner < rest {
+				t.Errorf("%s, cookies %v: %d answers began, %v before they ended, want 5 and %v: %v", proto, cookies, r.FirstByte.Answers, sooner, rest, r.Errors)
+			}
+		}
+	}
+}
+
 // Open leaves its target as it was: opened again, it sends the same.
 func TestOpenAgain(t *testing.T) {
 	t.Parallel()

@@ -103,7 +103,7 @@ func (l *streamLine) Serve(ctx context.Context, w *Work) {
 		default:
 			err = fmt.Errorf("%v: %s", s.Code(), s.Message())
 		}
-		return outcome{r.group, time.Time{}, code, err}
+		return outcome{group: r.group, status: code, err: err}
 	})
 }
 

@@ -121,6 +121,9 @@ func (c *http1Lane) take(in []byte, now time.Time) (left []byte, err error) {
 	if !c.busy {
 		return nil, errUnasked
 	}
+	if !c.answer.begun {
+		c.timing.begins = now.Sub(c.timing.sent)
+	}
 	used, whole, err := c.answer.feed(in)
 	if whole {
 		c.answered(now, used == len(in))

@@ -145,6 +145,9 @@ func (c *http2Conn) header(id uint32, block []byte, ends bool, now time.Time) er
 	if got.status >= 100 && got.status < 200 {
 		return nil // another one follows
 	}
+	if s.status == 0 {
+		s.timing.begins = now.Sub(s.timing.sent)
+	}
 	if got.status != 0 {
 		s.status, s.length = got.status, got.length
 	}

@@ -43,6 +43,7 @@ type Summary struct {
 	ConnectNS     *float64 `json:"connect_mean_ns"`
 	BytesSent     *int64   `json:"bytes_sent"`
 	BytesReceived *int64   `json:"bytes_received"`
+	FirstByteNS   *float64 `json:"first_byte_mean_ns"`
 
 	Server  *ServerUse      `json:"server"`
 	Targets []TargetSummary `json:"targets"`
@@ -87,6 +88,9 @@ func (r *Result) Summary() *Summary {
 	if n := &r.Traffic; n.Connections+n.Sent > 0 {
 		out.Connections, out.BytesSent, out.BytesReceived = &n.Connections, &n.Sent, &n.Received
 		out.ConnectNS = new(float64(n.each()))
+	}
+	if n := r.FirstByte.Answers; n > 0 {
+		out.FirstByteNS = new(float64(r.FirstByte.Sum.Nanoseconds() / n))
 	}
 	known := func(q float64) bool { return out.Valid && r.OnTime(q) }
 	out.LatencyNS = r.Latency.quantiles(1, known)

@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -59,6 +58,7 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 type outcome struct {
 	group  int       // of its target, -1 for none
 	at     time.Time // when it was answered; zero for now
+	begins time.Duration
 	status int
 	err    error
 }
@@ -75,6 +75,7 @@ func serve(w *Work, send func() outcome) {
 		if o.at.IsZero() {
 			o.at = free
 		}
+		t.begins = o.begins
 		w.done(o.group, t, o.at, later(w.run.pulse.earliest(o.at), t.sent), o.status, o.err)
 	}
 }
@@ -92,8 +93,8 @@ type Plan struct {
 	// plan lasts. Calls do not overlap.
 	Every time.Duration
 	Told  func(Interval)
-	// GiveUp, if not 0, is after how long a run ends in which all requests so far have failed
-	// without an answer's status.
+	// GiveUp, if not 0, is after how long a run ends in which no connection could be made, or all
+	// requests so far have failed without an answer's status.
 	GiveUp time.Duration
 	// Most, if not 0, is how many requests are sent without a rate.
 	Most int64
@@ -200,11 +201,13 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	for i := range r.tallies {
 		r.tallies[i] = &tally{Counts: newCounts(p.Targets)}
 	}
+	unreachable := time.AfterFunc(cmp.Or(p.GiveUp, math.MaxInt64), func() { r.noConnection(giveUp) })
 	connect(p.Lines, func(line Line) {
 		if c, ok := line.(connecter); ok {
 			_ = c.Connect(ctx) // a request that needs a connection makes it again, and fails with its error
 		}
 	})
+	unreachable.Stop()
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
@@ -267,6 +270,13 @@ func (r *run) skip(late time.Duration) {
 	}
 }
 
+// noConnection ends a run if none of the connections that were begun was made.
+func (r *run) noConnection(giveUp context.CancelCauseFunc) {
+	if n := r.plan.Traffic(); n.Tried > 0 && n.Connections == 0 {
+		giveUp(fmt.Errorf("no connection was made in %v", r.plan.GiveUp))
+	}
+}
+
 // watch ends a run in which nothing has answered for a while, from its start on or, of a worker
 // that comes later, from then on. The function that it returns ends the watch.
 func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
@@ -276,11 +286,10 @@ func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 		<-known
 		switch so := r.soFar(); {
 		case so.Done == 0:
+			r.noConnection(giveUp)
 			look.Reset(time.Second)
 		case len(so.Statuses) == 0 && so.Failed() == so.Done:
-			giveUp(fmt.Errorf("nothing has answered in %v: %s", so.Elapsed.Round(time.Second), slices.MaxFunc(slices.Collect(maps.Keys(so.Errors)), func(a, b string) int {
-				return cmp.Or(cmp.Compare(so.Errors[a], so.Errors[b]), cmp.Compare(a, b))
-			})))
+			giveUp(fmt.Errorf("nothing has answered in %v: %s", so.Elapsed.Round(time.Second), so.Reasons()[0]))
 		}
 	})
 	close(known)

@@ -14,7 +14,7 @@ import (
 // A loop is a line of many connections served by one thread: HTTP/1.1 and HTTP/2, with TLS or
 // without. What waits for the connections is a poller, which only Linux has.
 type loop struct {
-	poller  poller
+	poller  *poller
 	lanes   []lane
 	sockets []*socket
 	making  connecting
@@ -299,7 +299,7 @@ func (l *loop) begin(now time.Time) {
 			return
 		}
 		l.next.taken = false
-		t := timing{l.next.due, now, l.clock.charge(l.next.due, now)}
+		t := timing{due: l.next.due, sent: now, charged: l.clock.charge(l.next.due, now)}
 		if !l.work.sent(t) {
 			l.next.last = true
 			return

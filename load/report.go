@@ -50,6 +50,9 @@ func (r *Result) WriteTable(w io.Writer) error {
 	if n := r.Traffic; n.Connections+n.Sent > 0 {
 		p("network   %.4g kB/s in, %.4g kB/s out, %d connections made in %v each", r.perSecond(n.Received)/1e3, r.perSecond(n.Sent)/1e3, n.Connections, n.each())
 	}
+	if n := r.FirstByte.Answers; n > 0 {
+		p("answers   begin %v after a request was sent, in the mean", rounded(r.FirstByte.Sum.Nanoseconds()/n))
+	}
 	r.writeLatencies(p)
 	for _, t := range r.Targets {
 		p("target    %s: %d, %.1f/s, %d failed%s", t.Name, t.Done, t.Rate(r), t.Failed, t.percentiles(r))

@@ -142,6 +142,7 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 		r.Body = io.NopCloser(bytes.NewReader(request.Body))
 		r.ContentLength = int64(len(request.Body))
 	}
+	sent := time.Now()
 	response, err := l.RoundTrip(r)
 	if err != nil {
 		// What net/http calls the end of a connection of HTTP/2; it does not export the second.
@@ -151,6 +152,7 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 		return o
 	}
 	defer response.Body.Close()
+	o.begins = time.Since(sent)
 	o.status, o.err = response.StatusCode, l.target.unsuccessful(response.StatusCode)
 	if l.read != nil && o.err == nil {
 		body := &endedBody{ReadCloser: response.Body}

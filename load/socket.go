@@ -8,28 +8,6 @@ import (
 	"time"
 )
 
-// A wire is a connection that never makes its loop wait.
-type wire interface {
-	// write writes as much as the connection accepts.
-	write(data []byte) (n int, err error)
-	// read reads what has come. It returns 0 if nothing has, and io.EOF at the end.
-	read(into []byte) (n int, err error)
-	// await has the loop wait, or not, for the connection to become writable.
-	await(writable bool) error
-	close()
-}
-
-// A poller waits for a loop's wires.
-type poller interface {
-	// adopt makes a connection a wire. Its events have the socket's number and opened.
-	adopt(conn net.Conn, s *socket) (wire, error)
-	// poll waits for events for so long; short says that it is too short to tell Go's scheduler.
-	poll(d time.Duration, short bool) []event
-	// wake makes poll return an event without a socket. Other goroutines may call it.
-	wake()
-	close()
-}
-
 // pollMost is how many events a poll returns at most. There may be more then.
 const pollMost = 64
 
@@ -46,8 +24,8 @@ type socket struct {
 	number int   // its index in the loop's sockets
 	opened int32 // how many connections were made, to tell its events from those of earlier ones
 	user   user
-	wire   wire // nil if there is no connection
-	waits  bool // for the wire to become writable
+	wire   *wire // nil if there is no connection
+	waits  bool  // for the wire to become writable
 	secure *tls.Conn
 	came   []byte // records that TLS has not read
 	left   []byte // the beginning of what the user can use only whole

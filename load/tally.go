@@ -31,8 +31,9 @@ type Counts struct {
 	// there is none.
 	Successes, Failures Histogram
 	// Paused is for how long the generator did not run although it should have.
-	Paused   time.Duration
-	Messages Messages
+	Paused    time.Duration
+	Messages  Messages
+	FirstByte FirstByte
 	// Targets has the figures of each of Plan.Targets.
 	Targets []TargetResult
 	ended   time.Time // when the last answer came
@@ -49,6 +50,13 @@ type Account struct {
 	Limits  map[string]int64
 	// Unanswered is how many requests were sent and had no answer when the plan was interrupted.
 	Unanswered int64
+}
+
+// FirstByte is how long answers took to begin, from when their requests were sent: the sum of so
+// many. Those of gRPC streams and WebSockets are not counted.
+type FirstByte struct {
+	Answers int64
+	Sum     time.Duration
 }
 
 // Messages are those of streams: of gRPC, and server-sent events.
@@ -120,6 +128,10 @@ func (t *tally) done(r timing, now, earliest time.Time, status int, err error) {
 	t.ended = later(t.ended, now)
 	record(t.Latency, now.Sub(r.due))
 	record(t.Least, earliest.Sub(r.charged))
+	if r.begins > 0 {
+		t.FirstByte.Answers++
+		t.FirstByte.Sum += r.begins
+	}
 	if status != 0 {
 		t.Statuses[status]++
 	}
@@ -199,6 +211,8 @@ func (c *Counts) add(other *Counts) {
 			to.Failed += from.Failed
 		}
 	}
+	c.FirstByte.Answers += other.FirstByte.Answers
+	c.FirstByte.Sum += other.FirstByte.Sum
 	c.Messages.Sent += other.Messages.Sent
 	c.Messages.Received += other.Messages.Received
 	c.Messages.Latency.Add(other.Messages.Latency)
@@ -221,13 +235,17 @@ const (
 	otherReason = "another reason"
 )
 
-// reasons returns the most frequent reasons, and the others as one.
-func (c *Counts) reasons() map[string]int64 {
-	names := slices.SortedFunc(maps.Keys(c.Errors), func(a, b string) int {
+// Reasons returns why requests failed, the most frequent reason first.
+func (c *Counts) Reasons() []string {
+	return slices.SortedFunc(maps.Keys(c.Errors), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.Errors[b], c.Errors[a]), strings.Compare(a, b))
 	})
+}
+
+// reasons returns the most frequent reasons, and the others as one.
+func (c *Counts) reasons() map[string]int64 {
 	out := map[string]int64{}
-	for i, why := range names {
+	for i, why := range c.Reasons() {
 		if i < mostReasons {
 			out[why] += c.Errors[why]
 		} else {

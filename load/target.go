@@ -196,6 +196,10 @@ func (t *Target) dialPlain(ctx context.Context, _, _ string) (conn net.Conn, err
 	if t.network() != "tcp" {
 		return d.DialContext(ctx, t.network(), t.addr())
 	}
+	var first int64
+	if t.meter != nil {
+		first = t.meter.tried.Add(1)
+	}
 	host, port, err := net.SplitHostPort(t.addr())
 	if err != nil {
 		return nil, err
@@ -207,10 +211,6 @@ func (t *Target) dialPlain(ctx context.Context, _, _ string) (conn net.Conn, err
 	all, err := lookup(ctx, host)
 	if err != nil {
 		return nil, err
-	}
-	var first int64
-	if t.meter != nil {
-		first = t.meter.tried.Add(1)
 	}
 	for i := range all { // the next address, or where that does not answer another
 		at := (first + int64(i)) % int64(len(all))

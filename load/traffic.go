@@ -9,7 +9,8 @@ import (
 
 // Traffic is what went over TCP connections and UNIX sockets. Those of HTTP/3 are not counted.
 type Traffic struct {
-	Connections    int64         // that were made
+	Tried          int64         // connections that were begun
+	Connections    int64         // those that were made
 	Connecting     time.Duration // how long that took in all, with name lookups, without TLS
 	Sent, Received int64         // octets, those of TLS included
 }
@@ -34,11 +35,12 @@ func (m *meter) receive(n int) {
 // Traffic returns what has gone over the pool's connections since it was opened.
 func (p *Pool) Traffic() Traffic {
 	m := p.meter
-	return Traffic{m.connections.Load(), time.Duration(m.connecting.Load()), m.sent.Load(), m.received.Load()}
+	return Traffic{m.tried.Load(), m.connections.Load(), time.Duration(m.connecting.Load()), m.sent.Load(), m.received.Load()}
 }
 
 // add adds other traffic, times times.
 func (t *Traffic) add(other Traffic, times int64) {
+	t.Tried += times * other.Tried
 	t.Connections += times * other.Connections
 	t.Connecting += time.Duration(times) * other.Connecting
 	t.Sent += times * other.Sent

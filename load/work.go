@@ -15,7 +15,10 @@ type Work struct {
 
 // A timing is when a request was due and when it was sent. It has waited for the server alone since
 // charged: since it was due, unless the generator itself made it wait.
-type timing struct{ due, sent, charged time.Time }
+type timing struct {
+	due, sent, charged time.Time
+	begins             time.Duration // from sent to the first of the answer, 0 if nothing has come
+}
 
 // take waits until a request is due and returns that time, or false if there are no more. The line
 // has had room for it at least since free.
@@ -31,7 +34,7 @@ func (w *Work) take(free time.Time) (t timing, ok bool) {
 		return timing{due: due}, false
 	}
 	now := time.Now()
-	t = timing{due, now, w.run.pulse.charge(due, now, free)}
+	t = timing{due: due, sent: now, charged: w.run.pulse.charge(due, now, free)}
 	return t, w.sent(t)
 }
 

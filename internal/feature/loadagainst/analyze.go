@@ -35,7 +35,7 @@ type Result struct {
 	// Missing says why there is no answer, or none about some figure.
 	Missing []string
 
-	sides [2]Slice // all slices of each side together
+	sides [2]block // all slices of each side
 }
 
 // mostBlocks is how many blocks there are at most. More would leave too few requests in each for
@@ -49,35 +49,45 @@ const leastTail = 3
 // difference that is not worth a word, as a ratio's logarithm.
 const alpha, margin = 0.02, 0.01
 
-// quantity computes a figure from the slices of one side.
+// quantity computes a figure from slices of one side.
 type quantity struct {
 	name, unit string
-	of         func(s *Slice) float64 // NaN where it is not known
+	of         func(b *block) float64 // NaN where it is not known
 	share      bool                   // it is compared by its difference: it may be 0
 	tail       float64                // of a percentile, the share of slower requests
 }
 
-func percentile(q float64) func(s *Slice) float64 {
-	return func(s *Slice) float64 { return float64(s.Latency.ValueAtQuantile(q)) }
+func percentile(q float64) func(b *block) float64 {
+	return func(b *block) float64 { return float64(b.latency.ValueAtQuantile(q)) }
+}
+
+// ratio is one sum over the slices divided by another.
+func ratio(part, whole func(s *Slice) float64) func(b *block) float64 {
+	return func(b *block) float64 { return b.sum(part) / b.sum(whole) }
 }
 
 // perRequest is what the server used for a request.
-func perRequest(used func(u *load.ServerUse) *float64) func(s *Slice) float64 {
-	return func(s *Slice) float64 {
-		if s.Server == nil || used(s.Server) == nil || s.ServerRequests == 0 {
+func perRequest(used func(u *load.ServerUse) *float64) func(b *block) float64 {
+	return ratio(func(s *Slice) float64 {
+		if s.Server == nil || used(s.Server) == nil {
 			return math.NaN()
 		}
-		return *used(s.Server) / float64(s.ServerRequests)
-	}
+		return *used(s.Server)
+	}, func(s *Slice) float64 { return float64(s.ServerRequests) })
 }
+
+var (
+	onTime = ratio(func(s *Slice) float64 { return 100 * float64(s.OnTime) }, func(s *Slice) float64 { return float64(s.Due) })
+	failed = ratio(func(s *Slice) float64 { return 100 * float64(s.Failed) }, func(s *Slice) float64 { return float64(s.Answered) })
+)
 
 var quantities = []quantity{
 	{"p50", "ns", percentile(50), false, 0.5},
 	{"p90", "ns", percentile(90), false, 0.1},
 	{"p99", "ns", percentile(99), false, 0.01},
-	{"mean", "ns", func(s *Slice) float64 { return s.Latency.Mean() }, false, 0},
-	{"on-time", "% of requests", func(s *Slice) float64 { return 100 * float64(s.OnTime) / float64(s.Due) }, true, 0},
-	{"errors", "% of requests", func(s *Slice) float64 { return 100 * float64(s.Failed) / float64(max(1, s.Answered)) }, true, 0},
+	{"mean", "ns", func(b *block) float64 { return b.latency.Mean() }, false, 0},
+	{"on-time", "% of requests", onTime, true, 0},
+	{"errors", "% of requests", failed, true, 0},
 	{"cpu", "ns", perRequest(func(u *load.ServerUse) *float64 { return new(1e9 * u.CPUSeconds) }), false, 0},
 	{"allocs", "", perRequest(func(u *load.ServerUse) *float64 { return u.Allocations }), false, 0},
 	{"bytes", "bytes", perRequest(func(u *load.ServerUse) *float64 { return u.Bytes }), false, 0},
@@ -87,7 +97,7 @@ var quantities = []quantity{
 // Analyze compares the sides over blocks of neighbouring pairs.
 func (r *Record) Analyze() *Result {
 	out := &Result{Figures: []Figure{}, Missing: []string{}}
-	out.sides = joined(r.Pairs)
+	out.sides = divided(r.Pairs)
 	if len(r.Pairs) < stats.MinBlocks {
 		out.Missing = append(out.Missing, "there are too few slices for an interval: give --duration more")
 		return out
@@ -99,7 +109,7 @@ func (r *Record) Analyze() *Result {
 			continue // nobody measures it
 		}
 		if q.tail > 0 {
-			requests := min(out.sides[0].Latency.TotalCount(), out.sides[1].Latency.TotalCount())
+			requests := min(out.sides[0].latency.TotalCount(), out.sides[1].latency.TotalCount())
 			f.Blocks = min(f.Blocks, int(float64(requests)*q.tail/leastTail))
 		}
 		if f.Blocks < stats.MinBlocks {
@@ -119,8 +129,8 @@ func (r *Record) Analyze() *Result {
 func (q *quantity) compare(f *Figure, pairs []Pair) (p float64) {
 	var differences, logs []float64
 	for i := range f.Blocks {
-		block := joined(pairs[i*len(pairs)/f.Blocks : (i+1)*len(pairs)/f.Blocks])
-		old, now := q.of(&block[0]), q.of(&block[1])
+		sides := divided(pairs[i*len(pairs)/f.Blocks : (i+1)*len(pairs)/f.Blocks])
+		old, now := q.of(&sides[0]), q.of(&sides[1])
 		differences = append(differences, now-old)
 		logs = append(logs, math.Log(now/old))
 	}
@@ -160,44 +170,27 @@ func (f *Figure) decide(p float64) {
 	}
 }
 
-// joined adds up the slices of each side.
-func joined(pairs []Pair) (sum [2]Slice) {
-	for i := range sum {
-		sum[i].Errors = map[string]int64{}
-		for _, p := range pairs {
-			sum[i].add(&p.Slices[i])
-		}
-	}
-	return sum
+// A block has some neighbouring slices of one side.
+type block struct {
+	slices  []*Slice
+	latency load.Histogram // of all of them
 }
 
-func (s *Slice) add(other *Slice) {
-	s.Due += other.Due
-	s.OnTime += other.OnTime
-	s.Answered += other.Answered
-	s.Failed += other.Failed
-	for why, n := range other.Errors {
-		s.Errors[why] += n
-	}
-	s.Latency.Add(other.Latency)
-	s.Paused += other.Paused
-	s.ServerRequests += other.ServerRequests
-	if other.Server == nil {
-		return
-	}
-	if s.Server == nil {
-		s.Server = &load.ServerUse{}
-	}
-	s.Server.CPUSeconds += other.Server.CPUSeconds
-	add := func(to **float64, more *float64) {
-		if more != nil && *to == nil {
-			*to = new(0.0)
-		}
-		if more != nil {
-			**to += *more
+// divided returns the slices of pairs by their side.
+func divided(pairs []Pair) (sides [2]block) {
+	for i := range sides {
+		for p := range pairs {
+			slice := &pairs[p].Slices[i]
+			sides[i].slices = append(sides[i].slices, slice)
+			sides[i].latency.Add(slice.Latency)
 		}
 	}
-	add(&s.Server.Bytes, other.Server.Bytes)
-	add(&s.Server.Allocations, other.Server.Allocations)
-	add(&s.Server.Collections, other.Server.Collections)
+	return sides
+}
+
+func (b *block) sum(what func(s *Slice) float64) (sum float64) {
+	for _, s := range b.slices {
+		sum += what(s)
+	}
+	return sum
 }

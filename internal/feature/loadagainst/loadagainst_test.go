@@ -184,12 +184,12 @@ func TestRealServers(t *testing.T) {
 		t.Errorf("slices of %v, the first %v not counted", h.Slice, h.Settle)
 	}
 	name := filepath.Join(t.TempDir(), "two.jsonl")
-	keep, done, err := rec.Keep(name)
+	done, err := rec.Keep(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer done()
-	if err := s.Run(t.Context(), plan, rec, keep); err != nil {
+	if err := s.Run(t.Context(), plan, rec, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	var before, after strings.Builder
@@ -259,7 +259,7 @@ func TestSearchBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.Search(t.Context(), load.Plan{}, 40, 300*time.Millisecond, objectives, func(string, float64, string) {})
+	found, err := s.Search(t.Context(), load.Plan{Pacer: load.Constant{Rate: 40, For: 300 * time.Millisecond}}, objectives, func(string, load.Try) {})
 	if err != nil || !(found[0].Rate > 1.4*found[1].Rate) || found[1].Rate == 0 || found[0].Missed == "" {
 		t.Errorf("%+v %v", found, err)
 	}

@@ -2,13 +2,16 @@ package loadagainst
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
 	"maps"
 	"math"
 	"slices"
 	"time"
 
+	"postage/internal/feature/loadpage"
 	"postage/internal/kit/report"
 )
 
@@ -50,17 +53,10 @@ func (f *Figure) difference() string {
 
 // Form is the answer for scripts: a stable interface.
 type Form struct {
-	Version  int       `json:"version"`
-	Old      string    `json:"old"`
-	New      string    `json:"new"`
-	What     string    `json:"what"`
-	Started  time.Time `json:"started"`
-	Rate     float64   `json:"rate"`
-	AtOnce   bool      `json:"at_once"`
+	Version int `json:"version"`
+	Compared
 	Pairs    int       `json:"pairs"`
 	Left     int       `json:"pairs_left"`
-	SliceNS  int64     `json:"slice_ns"`
-	SettleNS int64     `json:"settle_ns"`
 	Figures  []Figure  `json:"figures"`
 	Failures []Failure `json:"failures"`
 	Notes    []string  `json:"notes"`
@@ -68,12 +64,13 @@ type Form struct {
 
 // Form returns the answer for scripts.
 func (r *Record) Form() Form {
-	h, result := &r.Header, r.Analyze()
-	return Form{
-		Version: 1, Old: h.Old, New: h.New, What: h.What, Started: h.Started, Rate: h.Rate, AtOnce: h.AtOnce,
-		Pairs: len(r.Pairs), Left: r.PairsLeft(), SliceNS: h.Slice.Nanoseconds(), SettleNS: h.Settle.Nanoseconds(),
-		Figures: result.Figures, Failures: report.List(result.failures()), Notes: report.List(append(slices.Clone(h.Notes), result.Missing...)),
-	}
+	result := r.Analyze()
+	return Form{1, r.Header.Compared, len(r.Pairs), r.PairsLeft(), result.Figures, report.List(result.failures()), r.notes(result)}
+}
+
+// notes are what is to be known beside the figures.
+func (r *Record) notes(result *Result) []string {
+	return report.List(append(slices.Clone(r.Header.Notes), result.Missing...))
 }
 
 // Print writes the answer for a person.
@@ -105,14 +102,15 @@ func (r *Record) Print(w io.Writer, form report.Form) error {
 	for _, why := range result.failures() {
 		d.Item(why.Text, fmt.Sprintf("%d requests of old, %d of new", why.Old, why.New))
 	}
-	d.Marked("note:", append(slices.Clone(h.Notes), result.Missing...)...)
+	d.Marked("note:", r.notes(result)...)
 	if left := r.PairsLeft(); left > 0 {
 		d.Marked("note:", fmt.Sprintf("%d pairs of slices are not measured yet; the same command with the same --out goes on", left))
 	}
-	if paused := result.sides[0].Paused + result.sides[1].Paused; paused > 0 {
-		d.Note(fmt.Sprintf("The generator itself did not run for %v in all; latencies are without what that added.", paused.Round(time.Millisecond)))
+	paused := func(s *Slice) float64 { return float64(s.Paused) }
+	if all := result.sides[0].sum(paused) + result.sides[1].sum(paused); all > 0 {
+		d.Note(fmt.Sprintf("The generator itself did not run for %v in all; latencies are without what that added.", time.Duration(all).Round(time.Millisecond)))
 	}
-	d.Note(result.level())
+	d.Note(level)
 	return d.Print(w)
 }
 
@@ -127,9 +125,7 @@ func (r *Record) method() string {
 }
 
 // level says how sure the verdicts are.
-func (r *Result) level() string {
-	return fmt.Sprintf("Intervals of 95%% over at most %d blocks of neighbouring slices. Of comparisons of equal sides at most 2%% call any figure different.", mostBlocks)
-}
+var level = fmt.Sprintf("Intervals of 95%% over at most %d blocks of neighbouring slices. Of comparisons of equal sides at most 2%% call any figure different.", mostBlocks)
 
 func (f *Figure) verdict() string { return cmp.Or(f.Verdict, "no difference seen") }
 
@@ -141,14 +137,48 @@ type Failure struct {
 }
 
 func (r *Result) failures() (all []Failure) {
-	reasons := map[string]bool{}
+	counts := map[string]*Failure{}
 	for i := range r.sides {
-		for why := range r.sides[i].Errors {
-			reasons[why] = true
+		for _, slice := range r.sides[i].slices {
+			for why, n := range slice.Errors {
+				if counts[why] == nil {
+					counts[why] = &Failure{Text: why}
+				}
+				if i == 0 {
+					counts[why].Old += n
+				} else {
+					counts[why].New += n
+				}
+			}
 		}
 	}
-	for _, why := range slices.Sorted(maps.Keys(reasons)) {
-		all = append(all, Failure{why, r.sides[0].Errors[why], r.sides[1].Errors[why]})
+	for _, why := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, *counts[why])
 	}
 	return all
+}
+
+//go:embed page.gohtml
+var pageText string
+
+// HTML writes a page with the answer and both sides' latencies. It needs no network.
+func (r *Record) HTML(w io.Writer) error {
+	result := r.Analyze()
+	all := func(float64) bool { return true }
+	plot, err := loadpage.Distribution(
+		loadpage.Distributed{Name: "old: " + r.Header.Old, Quantiles: loadpage.Quantiles(result.sides[0].latency, all)},
+		loadpage.Distributed{Name: "new: " + r.Header.New, Quantiles: loadpage.Quantiles(result.sides[1].latency, all)})
+	if err != nil {
+		return err
+	}
+	figure := template.FuncMap{
+		"number": (*Figure).number, "change": (*Figure).change, "difference": (*Figure).difference, "verdict": (*Figure).verdict,
+	}
+	body, err := report.Fragment(pageText, figure, map[string]any{
+		"Header": r.Header, "Figures": result.Figures, "Notes": r.notes(result), "Failures": result.failures(), "Plot": plot, "Method": r.method(), "Level": level,
+	})
+	if err != nil {
+		return err
+	}
+	return loadpage.Write(w, body)
 }

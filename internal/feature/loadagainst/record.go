@@ -16,20 +16,25 @@ import (
 	"postage/load"
 )
 
-// Header is the first line of a record: what is compared, and how.
+// Header is the first line of a record.
 type Header struct {
-	Format  string    `json:"format"` // see format
+	Format string `json:"format"` // see format
+	Compared
+	Seconds float64 `json:"seconds"` // for how long both sides are loaded, settling included
+	Seed    uint64  `json:"seed"`
+}
+
+// Compared says what is compared, and how.
+type Compared struct {
 	Old     string    `json:"old"`
 	New     string    `json:"new"`
 	What    string    `json:"what"` // the requests
 	Started time.Time `json:"started"`
-	Rate    float64   `json:"rate"`    // requests a second
-	Seconds float64   `json:"seconds"` // for how long both sides are loaded, settling included
+	Rate    float64   `json:"rate"` // requests a second
 	AtOnce  bool      `json:"at_once"`
 	// Slice is how long a slice lasts, and Settle how long after a switch answers are not counted.
 	Slice  time.Duration `json:"slice_ns"`
 	Settle time.Duration `json:"settle_ns"`
-	Seed   uint64        `json:"seed"`
 	Notes  []string      `json:"notes,omitempty"`
 }
 
@@ -63,11 +68,13 @@ type Slice struct {
 type Record struct {
 	Header Header
 	Pairs  []Pair
+	out    *json.Encoder // what each further pair is written to; nil to write it nowhere
 }
 
 // NewHeader is a header for so many requests a second.
 func NewHeader(rate float64, lasts time.Duration, atOnce bool, seed uint64) Header {
-	return Header{Format: format, Started: time.Now().UTC(), Rate: rate, Seconds: lasts.Seconds(), AtOnce: atOnce, Seed: seed}
+	compared := Compared{Started: time.Now().UTC(), Rate: rate, AtOnce: atOnce}
+	return Header{Format: format, Compared: compared, Seconds: lasts.Seconds(), Seed: seed}
 }
 
 // Differs says in what another header is of another comparison, "" if it can be gone on with.
@@ -99,9 +106,8 @@ func Is(name string) bool {
 		return false
 	}
 	defer file.Close()
-	start := make([]byte, 64)
-	n, _ := io.ReadFull(file, start)
-	return bytes.HasPrefix(start[:n], []byte(`{"format":"postage load against`))
+	start, _ := bufio.NewReader(file).Peek(64)
+	return bytes.HasPrefix(start, []byte(`{"format":"postage load against`))
 }
 
 // Load reads a record. A last line that was not written to its end is left out.
@@ -111,45 +117,45 @@ func Load(name string) (*Record, error) {
 		return nil, err
 	}
 	defer file.Close()
-	lines := bufio.NewReader(file)
-	r := &Record{}
-	for number := 1; ; number++ {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && number > 1 {
+	r, lines := &Record{}, json.NewDecoder(file)
+	if err := lines.Decode(&r.Header); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if r.Header.Format != format {
+		return nil, fmt.Errorf("%s: its format is %q, and this program reads %q", name, r.Header.Format, format)
+	}
+	for {
+		var pair Pair
+		err := lines.Decode(&pair)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return r, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", name, number, err)
+			return nil, fmt.Errorf("%s, line %d: %w", name, len(r.Pairs)+2, err)
 		}
-		if number == 1 {
-			err = json.Unmarshal(line, &r.Header)
-			if err == nil && r.Header.Format != format {
-				err = fmt.Errorf("its format is %q, and this program reads %q", r.Header.Format, format)
-			}
-		} else {
-			r.Pairs = append(r.Pairs, Pair{})
-			err = json.Unmarshal(line, &r.Pairs[number-2])
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", name, number, err)
-		}
+		r.Pairs = append(r.Pairs, pair)
 	}
 }
 
-// Keep writes the record as it is so far into a file, and returns what writes a further pair behind
-// it, and what closes the file. With no name it keeps nothing.
-func (r *Record) Keep(name string) (keep func(Pair) error, done func() error, err error) {
-	if name == "" {
-		return func(Pair) error { return nil }, func() error { return nil }, nil
-	}
+// Keep writes the record as it is so far into a file, to which Run then adds each pair. The function
+// that it returns closes the file.
+func (r *Record) Keep(name string) (done func() error, err error) {
 	file, err := os.Create(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	encoder := json.NewEncoder(file)
-	err = encoder.Encode(r.Header)
+	r.out = json.NewEncoder(file)
+	err = r.out.Encode(r.Header)
 	for _, p := range r.Pairs {
-		err = cmp.Or(err, encoder.Encode(p))
+		err = cmp.Or(err, r.out.Encode(p))
 	}
-	return func(p Pair) error { return encoder.Encode(p) }, file.Close, err
+	return file.Close, err
+}
+
+func (r *Record) add(p Pair) error {
+	r.Pairs = append(r.Pairs, p)
+	if r.out == nil {
+		return nil
+	}
+	return r.out.Encode(p)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -104,18 +103,13 @@ func (s *Side) fault(r *load.Result) error {
 	if r.Failed() < r.Done || r.Planned == 0 {
 		return nil
 	}
-	most := "none was answered"
-	for _, why := range slices.Sorted(maps.Keys(r.Errors)) {
-		if n := r.Errors[why]; n > r.Errors[most] {
-			most = why
-		}
-	}
-	return fmt.Errorf("%s: all %d requests of a slice failed: %s", s.Name, r.Planned, most)
+	most := append(r.Reasons(), "none was answered")
+	return fmt.Errorf("%s: all %d requests of a slice failed: %s", s.Name, r.Planned, most[0])
 }
 
-// Run measures pairs of slices until the record has as many seconds as its header asks for, and
-// calls keep with each pair.
-func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, keep func(Pair) error) (err error) {
+// Run measures pairs of slices until the record has as many seconds as its header asks for. told is
+// called after each pair.
+func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, told func()) (err error) {
 	for _, side := range s {
 		if side.last, err = side.Server.Now(ctx); err != nil {
 			return err
@@ -126,10 +120,10 @@ func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, keep func(
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, context.Cause(ctx))
 		}
-		rec.Pairs = append(rec.Pairs, pair)
-		if err := keep(pair); err != nil {
+		if err := rec.add(pair); err != nil {
 			return err
 		}
+		told()
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,8 +48,9 @@ func Serve(ctx context.Context, command, folder string) (*Served, error) {
 		s.process.KillGroup()
 		return nil, err
 	}
-	deadline := time.After(startWithin)
-	for {
+	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("nothing listens on %s after %v", s.Addr, startWithin))
+	defer cancel()
+	for err == nil {
 		if conn, err := net.DialTimeout("tcp", s.Addr, time.Second); err == nil {
 			return s, errors.Join(conn.Close(), s.Ended())
 		}
@@ -56,16 +58,12 @@ func Serve(ctx context.Context, command, folder string) (*Served, error) {
 		case <-time.After(50 * time.Millisecond):
 		case <-s.process.Done:
 			err = s.Ended()
-		case <-deadline:
-			err = fmt.Errorf("nothing listens on %s after %v%s", s.Addr, startWithin, s.text())
 		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			s.Close()
-			return nil, fmt.Errorf("%s: %w", command, err)
+			err = fmt.Errorf("%w%s", context.Cause(ctx), s.text())
 		}
 	}
+	s.Close()
+	return nil, fmt.Errorf("%s: %w", command, err)
 }
 
 // PID is the process of the shell, which has the server as its child.
@@ -98,32 +96,52 @@ func (s *Served) text() string {
 	return ": it said\n" + said[max(0, len(said)-saidLength):]
 }
 
-// SameAnswers sends a request to both servers, and says how their answers differ, "" if they have
-// the same status and body.
-func SameAnswers(ctx context.Context, client *http.Client, old, now *load.Request) (string, error) {
-	var statuses [2]string
-	var bodies [2][]byte
-	for i, r := range []*load.Request{old, now} {
-		request, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(r.Body))
-		if err != nil {
-			return "", err
+// comparedAnswers is how many requests Differing sends to each side.
+const comparedAnswers = 20
+
+// Differing sends the first requests of both targets by HTTP, and says where the answers' statuses
+// or bodies differ.
+func Differing(ctx context.Context, client *http.Client, old, now *load.Target) (notes []string, err error) {
+	before, after := requests(old), requests(now)
+	for i := range min(comparedAnswers, len(before)) {
+		r := &after[i]
+		oldStatus, oldBody, oldErr := ask(ctx, client, &before[i])
+		newStatus, newBody, newErr := ask(ctx, client, r)
+		if err := errors.Join(oldErr, newErr); err != nil {
+			return nil, err
 		}
-		request.Header = r.Header.Clone()
-		response, err := client.Do(request)
-		if err != nil {
-			return "", err
+		note := ""
+		switch {
+		case oldStatus != newStatus:
+			note = fmt.Sprintf("%s %s: the old side answers %s, the new %s", r.Method, r.URL.Path, oldStatus, newStatus)
+		case !bytes.Equal(oldBody, newBody):
+			note = fmt.Sprintf("%s %s: the sides answer with other bodies, of %d and %d bytes", r.Method, r.URL.Path, len(oldBody), len(newBody))
 		}
-		statuses[i] = response.Status
-		bodies[i], err = io.ReadAll(response.Body)
-		if err := errors.Join(err, response.Body.Close()); err != nil {
-			return "", err
+		if note != "" && !slices.Contains(notes, note) {
+			notes = append(notes, note)
 		}
 	}
-	switch {
-	case statuses[0] != statuses[1]:
-		return fmt.Sprintf("%s %s: the old side answers %s, the new %s", now.Method, now.URL.Path, statuses[0], statuses[1]), nil
-	case !bytes.Equal(bodies[0], bodies[1]):
-		return fmt.Sprintf("%s %s: the sides answer with other bodies, of %d and %d bytes", now.Method, now.URL.Path, len(bodies[0]), len(bodies[1])), nil
+	return notes, nil
+}
+
+func requests(t *load.Target) []load.Request {
+	if len(t.Requests) > 0 {
+		return t.Requests
 	}
-	return "", nil
+	return []load.Request{t.Request}
+}
+
+// ask sends a request and returns its answer.
+func ask(ctx context.Context, client *http.Client, r *load.Request) (status string, body []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return "", nil, err
+	}
+	request.Header = r.Header.Clone()
+	response, err := client.Do(request)
+	if err != nil {
+		return "", nil, err
+	}
+	body, err = io.ReadAll(response.Body)
+	return response.Status, body, errors.Join(err, response.Body.Close())
 }

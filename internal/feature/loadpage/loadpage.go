@@ -3,11 +3,13 @@
 package loadpage
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -37,20 +39,23 @@ type Second struct {
 // Quantile says that Percentile percent of the requests had a latency of at most NS.
 type Quantile struct{ Percentile, NS float64 }
 
-// New is the page about a load on a target.
-func New(t *load.Target, r *load.Result, began time.Time, seconds []Second) Page {
+// What says what is sent and how; place prints where the first request goes.
+func What(t *load.Target, place func(*url.URL) string) string {
 	first, n := t.Request, len(t.Requests)
 	if n > 0 {
 		first = t.Requests[0]
 	}
-	what := first.Method
-	if t.RPC != "" {
-		what = t.RPC
-	}
+	what := cmp.Or(t.RPC, first.Method)
 	if n > 1 {
 		what = fmt.Sprintf("%d requests, the first %s", n, what)
 	}
-	p := Page{What: fmt.Sprintf("%s %s by %s, %d connections", what, first.URL.Redacted(), t.Proto, t.Conns), Started: began, Load: r.Summary(), Seconds: seconds}
+	return fmt.Sprintf("%s %s by %s", what, place(first.URL), t.Proto)
+}
+
+// New is the page about a load on a target.
+func New(t *load.Target, r *load.Result, began time.Time, seconds []Second) Page {
+	what := fmt.Sprintf("%s, %d connections", What(t, (*url.URL).Redacted), t.Conns)
+	p := Page{What: what, Started: began, Load: r.Summary(), Seconds: seconds}
 	if r.Invalid() == "" {
 		p.Distribution = Quantiles(r.Latency, r.OnTime)
 	}
