@@ -78,7 +78,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	a.otherKey = isOtherKey(a.status, text)
 	a.reason = cleanText(text, sub)
 	if a.status >= 400 && a.status <= 403 {
-		a.clock = c.checkClock(response, h.Authorization)
+		a.clock = c.checkClock(response, h.expires)
 	}
 	return a
 }
@@ -100,9 +100,9 @@ func isOtherKey(status int, text string) bool {
 
 // checkClock reports whether a refused token was one that the service could not take by its own
 // clock (RFC 8292 section 2: expired, or for more than 24 hours).
-func (c *Client) checkClock(response *http.Response, authorization string) error {
+func (c *Client) checkClock(response *http.Response, expires int64) error {
 	theirs, err := http.ParseTime(response.Header.Get("Date"))
-	left := time.Unix(expiresOf(authorization), 0).Sub(theirs)
+	left := time.Unix(expires, 0).Sub(theirs)
 	if err != nil || left > 0 && left <= maxTokenLife {
 		return nil
 	}

@@ -109,7 +109,7 @@ type Client struct {
 	sealer       *sealer
 	signer       *signer
 	ownTransport *http.Transport // nil if the caller gave one
-	origins      *table[string, *origin]
+	origins      *table[string, origin]
 }
 
 // NewClient checks cfg and makes a client.
@@ -124,7 +124,7 @@ func NewClient(cfg Config) (*Client, error) {
 	if cfg.OnSuspect == nil {
 		cfg.OnSuspect = func(ctx context.Context, err *SendError) { slog.ErrorContext(ctx, err.Error()) }
 	}
-	c := &Client{origins: newTable[string, *origin](maxOrigins)}
+	c := &Client{origins: newTable[string, origin](maxOrigins)}
 	var err error
 	if c.signer, err = newSigner(cfg.Keys, cfg.Subject); err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 		return dst, Header{}, err
 	}
 	now := c.cfg.now()
-	if h.Authorization, err = c.signer.authorization(sub.Origin(), c.signer.candidates(sub)[0], now); err != nil {
+	if err := c.signer.authorize(&h, sub.Origin(), c.signer.candidates(sub)[0], now); err != nil {
 		return dst, Header{}, err
 	}
 	body, err := opts.appendBody(c.sealer, dst, msg, sub, now)
@@ -180,7 +180,7 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 }
 
 func (c *Client) origin(name string) *origin {
-	return c.origins.get(name, time.Now().Unix(), func() *origin { return new(origin) })
+	return c.origins.get(name, time.Now().Unix())
 }
 
 // allows checks the subscription before any work is done.

@@ -8,8 +8,6 @@ func (cfg Config) WithClock(now func() time.Time) Config {
 	return cfg
 }
 
-func (t *table[K, V]) len() int { return len(*t.entries.Load()) }
-
 // AsType is asType.
 func AsType[T error](err error) (T, bool) { return asType[T](err) }
 

@@ -82,6 +82,8 @@ type Header struct {
 	Urgency       string
 	Topic         string
 	Extra         http.Header // what [Options.Header] adds
+
+	expires int64 // when the token does, in seconds since 1970
 }
 
 // String leaves out the token.

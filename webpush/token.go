@@ -79,19 +79,6 @@ func signToken(keys *VAPIDKeys, origin string, expires int64, sub []byte) (*toke
 	return &token{header: string(header), expires: expires}, nil
 }
 
-// expiresOf is when the token in an Authorization of ours expires, in seconds since 1970.
-func expiresOf(authorization string) int64 {
-	_, payload, _ := strings.Cut(authorization, ".")
-	payload, _, _ = strings.Cut(payload, ".")
-	var claims struct {
-		Exp int64 `json:"exp"`
-	}
-	if text, err := base64.RawURLEncoding.DecodeString(payload); err != nil || json.Unmarshal(text, &claims) != nil {
-		return 0 // impossible: signToken made it
-	}
-	return claims.Exp
-}
-
 // subjectJSON checks a contact (RFC 8292 section 2.1) and encodes it.
 func subjectJSON(subject string) ([]byte, error) {
 	invalid := errors.New(`webpush: subject: want "mailto:" and an address, or an https URL, for the push service to contact you (RFC 8292 section 2.1)`)
