@@ -8,6 +8,12 @@ func (cfg Config) WithClock(now func() time.Time) Config {
 	return cfg
 }
 
+// The keys of a subscription.
+const (
+	TestP256dh = testP256dh
+	TestAuth   = testAuth
+)
+
 // AsType is asType.
 func AsType[T error](err error) (T, bool) { return asType[T](err) }
 
