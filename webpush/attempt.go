@@ -83,9 +83,8 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	return a
 }
 
-// isThrottled knows the answers that mean "too many". WNS says 406 where others
-// say 429: learn.microsoft.com, "Push notification service request and response
-// headers". A 406 without a sign of that is another refusal.
+// isThrottled knows the answers that mean "too many". WNS says 406 where others say 429
+// (learn.microsoft.com, "Push notification service request and response headers").
 func isThrottled(r *http.Response, hasRetryAfter bool) bool {
 	return r.StatusCode == http.StatusTooManyRequests ||
 		r.StatusCode == http.StatusNotAcceptable && (hasRetryAfter || strings.Contains(strings.ToLower(r.Header.Get("X-Wns-Status")), "throttled"))

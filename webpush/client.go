@@ -87,21 +87,14 @@ func (l Limits) withDefaults() (Limits, error) {
 		return l, errors.New("webpush: limits: Concurrency, Rate, Backlog or Patience is negative")
 	}
 	l.Concurrency = cmp.Or(l.Concurrency, defaultConcurrency)
-	l.Backlog = cmp.Or(l.Backlog, defaultBacklog)
-	l.Patience = cmp.Or(l.Patience, defaultPatience)
-	l.Refusals = cmp.Or(l.Refusals, defaultRefusals)
-	l.Gone = cmp.Or(l.Gone, defaultGone)
+	l.Backlog = cmp.Or(l.Backlog, 65536)
+	l.Patience = cmp.Or(l.Patience, 5*time.Minute)
+	l.Refusals = cmp.Or(l.Refusals, 6)
+	l.Gone = cmp.Or(l.Gone, 20)
 	return l, nil
 }
 
-const (
-	defaultTimeout     = 30 * time.Second
-	defaultConcurrency = 64
-	defaultBacklog     = 65536
-	defaultPatience    = 5 * time.Minute
-	defaultRefusals    = 6
-	defaultGone        = 20
-)
+const defaultConcurrency = 64
 
 // A Client encrypts, signs and sends messages. It is safe for concurrent use. Close it when done.
 type Client struct {
@@ -117,7 +110,7 @@ func NewClient(cfg Config) (*Client, error) {
 	if cfg.Timeout < 0 {
 		return nil, errors.New("webpush: client: Timeout is negative")
 	}
-	cfg.Timeout = cmp.Or(cfg.Timeout, defaultTimeout)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 30*time.Second)
 	if cfg.now == nil {
 		cfg.now = time.Now
 	}

@@ -88,12 +88,7 @@ type Header struct {
 
 // String leaves out the token.
 func (h Header) String() string {
-	authorization := "none"
-	if h.Authorization != "" {
-		authorization = "[redacted]"
-	}
-	return fmt.Sprintf("webpush.Header(Authorization %s, Content-Type %s, TTL %s, Urgency %q, Topic %q)",
-		authorization, h.ContentType, h.TTL, h.Urgency, h.Topic)
+	return fmt.Sprintf("webpush.Header(Content-Type %s, TTL %s, Urgency %q, Topic %q)", h.ContentType, h.TTL, h.Urgency, h.Topic)
 }
 
 // Format prints the same as String, for every verb.

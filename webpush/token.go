@@ -23,9 +23,6 @@ const maxTokenLife = 24 * time.Hour
 // clock is a second behind ours.
 const tokenSlack = 10 * time.Minute
 
-// longestToken is how far ahead a token of ours expires at most.
-const longestToken = maxTokenLife - tokenSlack
-
 // jwtHeader is the encoded JOSE header {"typ":"JWT","alg":"ES256"}.
 var jwtHeader = encodeBase64([]byte(`{"typ":"JWT","alg":"ES256"}`))
 
@@ -40,7 +37,7 @@ type token struct {
 // fails after the clock was set back.
 func (t *token) usable(now int64) bool {
 	left := t.expires - now
-	return left > int64(tokenSlack/time.Second) && left <= int64(longestToken/time.Second)
+	return left > int64(tokenSlack/time.Second) && left <= int64((maxTokenLife-tokenSlack)/time.Second)
 }
 
 // signToken makes a token of the claims aud, exp and sub (RFC 8292 section 2), signed with ES256
