@@ -55,7 +55,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 			err = cause
 		}
 		// A message whose body was not read to its end cannot have been taken.
-		return answer{err: cleanedError(err, sub), written: sent.stop() && trace.written()}
+		return answer{err: &cleanError{cleanText(err.Error(), sub), err}, written: sent.stop() && trace.written()}
 	}
 	defer response.Body.Close()
 	a := answer{status: response.StatusCode, location: response.Header.Get("Location"), ttl: -1, written: true}

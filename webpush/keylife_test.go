@@ -20,7 +20,7 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 			if n := len(keys.numbers); n != 0 {
 				t.Errorf("%s: %d sessions kept after Close", reuse, n)
 			}
-		case originKeys:
+		case sharedKeys:
 			if len(keys.kept) != 0 {
 				t.Errorf("%s: a key kept after Close", reuse)
 			}
@@ -34,7 +34,7 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 		if _, err := b.AppendEncrypt(nil, w.message, w.subs[0], Padding{}); err != nil {
 			t.Fatal(err)
 		}
-		if finish(s, end); len(b.keys.(broadcastKeys).kept) != 0 {
+		if finish(s, end); len(b.keys.(sharedKeys).kept) != 0 {
 			t.Errorf("a broadcast's key is kept after %s", name)
 		}
 	}

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A keySource sets s.public and s.ikm for one message to a subscription, made
-// now. There is one kind for each mode of [Reuse].
+// A keySource sets s.public and s.ikm for one message to a subscription, made now.
 type keySource interface {
 	agree(s *schedule, sub Subscription, now time.Time) error
 	close()
@@ -16,9 +15,9 @@ type keySource interface {
 func newKeySource(r Reuse, now func() time.Time) keySource {
 	switch r.mode {
 	case modeBroadcast:
-		return broadcastKeys{keyPairs: newKeyPairs(broadcastKeyTTL, now)}
+		return sharedKeys{keyPairs: newKeyPairs(broadcastKeyTTL, now)}
 	case modeShared:
-		return originKeys{newKeyPairs(r.ttl, now)}
+		return sharedKeys{keyPairs: newKeyPairs(r.ttl, now), byOrigin: true}
 	case modeSession:
 		return newSessionKeys(r.ttl, r.max, now)
 	}
@@ -100,34 +99,26 @@ func (k *keyPairs) close() {
 	clear(k.kept)
 }
 
-// agree uses the pair of an owner.
-func (k *keyPairs) agree(owner string, s *schedule, sub Subscription, now time.Time) error {
+// sharedKeys are the modes [SharedKey], a key pair for each origin, and [KeyPerBroadcast], one for
+// each broadcast. Single messages of the latter, which have one each, use it without a broadcast.
+type sharedKeys struct {
+	*keyPairs
+	byOrigin  bool
+	broadcast string // a random name, or ""
+}
+
+func (k sharedKeys) agree(s *schedule, sub Subscription, now time.Time) error {
+	owner := k.broadcast
+	if k.byOrigin {
+		owner = sub.Origin()
+	} else if owner == "" {
+		return freshKeys{}.agree(s, sub, now)
+	}
 	key, err := k.get(owner, now)
 	if err != nil {
 		return err
 	}
 	return key.agree(s, sub)
-}
-
-// originKeys is the mode [SharedKey]: a key pair for each origin.
-type originKeys struct{ *keyPairs }
-
-func (k originKeys) agree(s *schedule, sub Subscription, now time.Time) error {
-	return k.keyPairs.agree(sub.Origin(), s, sub, now)
-}
-
-// broadcastKeys is the mode [KeyPerBroadcast]: a key pair for each broadcast. Single messages, which
-// have one each, use it without a broadcast.
-type broadcastKeys struct {
-	*keyPairs
-	broadcast string // a random name, or ""
-}
-
-func (k broadcastKeys) agree(s *schedule, sub Subscription, now time.Time) error {
-	if k.broadcast == "" {
-		return freshKeys{}.agree(s, sub, now)
-	}
-	return k.keyPairs.agree(k.broadcast, s, sub, now)
 }
 
 // fresh reports whether something made at the time made may still be used. The wall clock decides,

@@ -36,8 +36,8 @@ func newSealer(reuse Reuse, now func() time.Time) (*sealer, error) {
 // end. In the mode [KeyPerBroadcast] it has a key pair of its own, made when it is first needed and
 // replaced after an hour. In every other mode it is s.
 func (s *sealer) forBroadcast() (b *sealer, end func()) {
-	keys, ok := s.keys.(broadcastKeys)
-	if !ok {
+	keys, ok := s.keys.(sharedKeys)
+	if !ok || keys.byOrigin {
 		return s, func() {}
 	}
 	keys.broadcast = rand.Text()
