@@ -55,7 +55,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 			err = cause
 		}
 		// A message whose body was not read to its end cannot have been taken.
-		return answer{err: cleanedError(err, sub), written: sent.stop() && trace.written()}
+		return answer{err: &cleanError{cleanText(err.Error(), sub), err}, written: sent.stop() && trace.written()}
 	}
 	defer response.Body.Close()
 	a := answer{status: response.StatusCode, location: response.Header.Get("Location"), ttl: -1, written: true}
@@ -78,14 +78,13 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	a.otherKey = isOtherKey(a.status, text)
 	a.reason = cleanText(text, sub)
 	if a.status >= 400 && a.status <= 403 {
-		a.clock = c.checkClock(response, h.Authorization)
+		a.clock = c.checkClock(response, h.expires)
 	}
 	return a
 }
 
-// isThrottled knows the answers that mean "too many". WNS says 406 where others
-// say 429: learn.microsoft.com, "Push notification service request and response
-// headers". A 406 without a sign of that is another refusal.
+// isThrottled knows the answers that mean "too many". WNS says 406 where others say 429
+// (learn.microsoft.com, "Push notification service request and response headers").
 func isThrottled(r *http.Response, hasRetryAfter bool) bool {
 	return r.StatusCode == http.StatusTooManyRequests ||
 		r.StatusCode == http.StatusNotAcceptable && (hasRetryAfter || strings.Contains(strings.ToLower(r.Header.Get("X-Wns-Status")), "throttled"))
@@ -100,9 +99,9 @@ func isOtherKey(status int, text string) bool {
 
 // checkClock reports whether a refused token was one that the service could not take by its own
 // clock (RFC 8292 section 2: expired, or for more than 24 hours).
-func (c *Client) checkClock(response *http.Response, authorization string) error {
+func (c *Client) checkClock(response *http.Response, expires int64) error {
 	theirs, err := http.ParseTime(response.Header.Get("Date"))
-	left := time.Unix(expiresOf(authorization), 0).Sub(theirs)
+	left := time.Unix(expires, 0).Sub(theirs)
 	if err != nil || left > 0 && left <= maxTokenLife {
 		return nil
 	}

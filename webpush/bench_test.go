@@ -129,9 +129,19 @@ func (w *workload) broadcast(t testing.TB, name string) operation {
 	}}
 }
 
+// parse reads a subscription as a database holds it.
+func (w *workload) parse() operation {
+	text := w.subs[0].JSON()
+	return operation{"parse", func(int) error {
+		_, err := ParseSubscription(text)
+		return err
+	}}
+}
+
 func (w *workload) operations(t testing.TB) []operation {
 	session, shared := SessionKeys(12*time.Hour, 10000), SharedKey(12*time.Hour)
 	return []operation{
+		w.parse(),
 		w.request(t, "mode=strict/as=request/pad=none", Config{}, Padding{}),
 		w.request(t, "mode=strict/as=request/pad=4096", Config{}, PadToBlock(3994)),
 		w.parts(t, "mode=strict/as=parts/pad=none", Config{}, Padding{}),
@@ -159,16 +169,6 @@ func BenchmarkSeal(b *testing.B) {
 	}
 }
 
-func BenchmarkParseSubscription(b *testing.B) {
-	text := newWorkload(b).subs[0].JSON()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := ParseSubscription(text); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // TestAllocations holds the allocation counts that the package promises.
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
@@ -179,6 +179,7 @@ func TestAllocations(t *testing.T) {
 		limit float64
 		op    operation
 	}{
+		{23, w.parse()},
 		{23, w.request(t, "strict, request", Config{}, Padding{})},
 		{16, w.parts(t, "strict, parts", Config{}, Padding{})},
 		{9, w.request(t, "session, request", Config{Reuse: session}, Padding{})},

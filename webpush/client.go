@@ -87,21 +87,14 @@ func (l Limits) withDefaults() (Limits, error) {
 		return l, errors.New("webpush: limits: Concurrency, Rate, Backlog or Patience is negative")
 	}
 	l.Concurrency = cmp.Or(l.Concurrency, defaultConcurrency)
-	l.Backlog = cmp.Or(l.Backlog, defaultBacklog)
-	l.Patience = cmp.Or(l.Patience, defaultPatience)
-	l.Refusals = cmp.Or(l.Refusals, defaultRefusals)
-	l.Gone = cmp.Or(l.Gone, defaultGone)
+	l.Backlog = cmp.Or(l.Backlog, 65536)
+	l.Patience = cmp.Or(l.Patience, 5*time.Minute)
+	l.Refusals = cmp.Or(l.Refusals, 6)
+	l.Gone = cmp.Or(l.Gone, 20)
 	return l, nil
 }
 
-const (
-	defaultTimeout     = 30 * time.Second
-	defaultConcurrency = 64
-	defaultBacklog     = 65536
-	defaultPatience    = 5 * time.Minute
-	defaultRefusals    = 6
-	defaultGone        = 20
-)
+const defaultConcurrency = 64
 
 // A Client encrypts, signs and sends messages. It is safe for concurrent use. Close it when done.
 type Client struct {
@@ -109,7 +102,7 @@ type Client struct {
 	sealer       *sealer
 	signer       *signer
 	ownTransport *http.Transport // nil if the caller gave one
-	origins      *table[string, *origin]
+	origins      *table[string, origin]
 }
 
 // NewClient checks cfg and makes a client.
@@ -117,14 +110,14 @@ func NewClient(cfg Config) (*Client, error) {
 	if cfg.Timeout < 0 {
 		return nil, errors.New("webpush: client: Timeout is negative")
 	}
-	cfg.Timeout = cmp.Or(cfg.Timeout, defaultTimeout)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 30*time.Second)
 	if cfg.now == nil {
 		cfg.now = time.Now
 	}
 	if cfg.OnSuspect == nil {
 		cfg.OnSuspect = func(ctx context.Context, err *SendError) { slog.ErrorContext(ctx, err.Error()) }
 	}
-	c := &Client{origins: newTable[string, *origin](maxOrigins)}
+	c := &Client{origins: newTable[string, origin](maxOrigins)}
 	var err error
 	if c.signer, err = newSigner(cfg.Keys, cfg.Subject); err != nil {
 		return nil, err
@@ -140,6 +133,7 @@ func NewClient(cfg Config) (*Client, error) {
 	}
 	if cfg.Transport == nil {
 		c.ownTransport = NewTransport(nil)
+		c.ownTransport.MaxConnsPerHost = cfg.Limits.Concurrency
 		cfg.Transport = c.ownTransport
 	}
 	c.cfg = cfg
@@ -168,7 +162,7 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 		return dst, Header{}, err
 	}
 	now := c.cfg.now()
-	if h.Authorization, err = c.signer.authorization(sub.Origin(), c.signer.candidates(sub)[0], now); err != nil {
+	if err := c.signer.authorize(&h, sub.Origin(), c.signer.candidates(sub)[0], now); err != nil {
 		return dst, Header{}, err
 	}
 	body, err := opts.appendBody(c.sealer, dst, msg, sub, now)
@@ -179,7 +173,7 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 }
 
 func (c *Client) origin(name string) *origin {
-	return c.origins.get(name, time.Now().Unix(), func() *origin { return new(origin) })
+	return c.origins.get(name, time.Now().Unix())
 }
 
 // allows checks the subscription before any work is done.

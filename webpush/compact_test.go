@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"postage/webpush/receiver"
 )
 
 // parsedURL is the endpoint as net/url reads it, but for the host, which is the origin's: see
@@ -24,10 +22,6 @@ func parsedURL(t testing.TB, sub Subscription) url.URL {
 
 // TestEndpointsAreKept takes endpoints of every shape apart.
 func TestEndpointsAreKept(t *testing.T) {
-	r, err := receiver.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
 	endpoints := []string{
 		"https://fcm.googleapis.com/fcm/send/cXy-z_12345:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx",
 		"https://fcm.googleapis.com/fcm/send/:a", "https://fcm.googleapis.com/fcm/send/a:", "https://fcm.googleapis.com/fcm/send/a:b:c",
@@ -42,15 +36,7 @@ func TestEndpointsAreKept(t *testing.T) {
 		endpoints = append(endpoints, "https://push.example/"+strings.Repeat("_z", 7)[:n])
 	}
 	for _, endpoint := range endpoints {
-		text, err := r.SubscriptionJSON(endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sub, err := ParseSubscription(text)
-		if err != nil {
-			t.Errorf("%s: %v", endpoint, err)
-			continue
-		}
+		sub := subscriptionAt(t, endpoint)
 		if sub.Endpoint() != endpoint {
 			t.Errorf("%s became %s", endpoint, sub.Endpoint())
 		}
@@ -64,24 +50,7 @@ func TestEndpointsAreKept(t *testing.T) {
 // allocations each, with the endpoints of the big services at their usual length.
 func TestSubscriptionsAreSmall(t *testing.T) {
 	const n = 20_000
-	r, err := receiver.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := r.SubscriptionJSON("https://example.com/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := func(member string) string {
-		_, rest, _ := strings.Cut(string(j), `"`+member+`":"`)
-		value, _, _ := strings.Cut(rest, `"`)
-		return value
-	}
-	p256dh, auth := keys("p256dh"), keys("auth")
-	server, err := GenerateVAPIDKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := newKeys(t)
 	for name, endpoint := range map[string]string{
 		"Google":  "https://fcm.googleapis.com/fcm/send/%011d:APA91b" + strings.Repeat("x", 134),                     // 188 characters
 		"Mozilla": "https://updates.push.services.mozilla.com/wpush/v2/gAAAAAB%011d" + strings.Repeat("x", 183-7-11), // 234
@@ -92,11 +61,7 @@ func TestSubscriptionsAreSmall(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		for i := range n {
-			sub, err := NewSubscription(fmt.Sprintf(endpoint, i), p256dh, auth, WithServerKey(server.PublicKey()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			subs = append(subs, sub)
+			subs = append(subs, subscriptionAt(t, fmt.Sprintf(endpoint, i), WithServerKey(server.PublicKey())))
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)

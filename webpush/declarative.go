@@ -43,12 +43,8 @@ type NotificationAction struct {
 	Icon     string `json:"icon,omitempty"`
 }
 
-// webPushMarker is the value of the member web_push that tells a declarative
-// message from other JSON: the number of the RFC.
-const webPushMarker = 8030
-
 type declarativeJSON struct {
-	WebPush      int          `json:"web_push"`
+	WebPush      int          `json:"web_push"` // 8030, the RFC's number, tells it from other JSON
 	Notification Notification `json:"notification"`
 	AppBadge     *uint64      `json:"app_badge,omitempty"`
 	Mutable      bool         `json:"mutable,omitempty"`
@@ -65,7 +61,7 @@ func (n Notification) Message() ([]byte, error) {
 	if err := n.check(); err != nil {
 		return nil, fmt.Errorf("webpush: notification: %w", err)
 	}
-	b, err := json.Marshal(declarativeJSON{webPushMarker, n, n.AppBadge, n.Mutable})
+	b, err := json.Marshal(declarativeJSON{8030, n, n.AppBadge, n.Mutable})
 	if err != nil {
 		return nil, fmt.Errorf("webpush: notification: %w", err)
 	}

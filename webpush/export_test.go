@@ -8,7 +8,11 @@ func (cfg Config) WithClock(now func() time.Time) Config {
 	return cfg
 }
 
-func (t *table[K, V]) len() int { return len(*t.entries.Load()) }
+// The keys of a subscription.
+const (
+	TestP256dh = testP256dh
+	TestAuth   = testAuth
+)
 
 // AsType is asType.
 func AsType[T error](err error) (T, bool) { return asType[T](err) }

@@ -20,21 +20,6 @@ import (
 	"postage/webpush/pushtest"
 )
 
-// TestJSONLogsTellNothing logs what holds a subscription: slog's JSON handler looks into slices,
-// maps and structs with encoding/json.
-func TestJSONLogsTellNothing(t *testing.T) {
-	service := newService(t)
-	sub := parse(t, service.Subscribe("").JSON())
-	var log bytes.Buffer
-	logger := slog.New(slog.NewJSONHandler(&log, nil))
-	for _, value := range []any{sub, &sub, []webpush.Subscription{sub}, map[string]webpush.Subscription{"a": sub}, struct{ S webpush.Subscription }{sub}, []*webpush.Subscription{&sub}} {
-		logger.Info("x", "value", value)
-	}
-	if path := strings.TrimPrefix(sub.Endpoint(), service.URL+"/push/"); strings.Contains(log.String(), path) || strings.Contains(log.String(), `\"auth\"`) || strings.Contains(log.String(), `"auth"`) {
-		t.Errorf("the log tells an endpoint and its keys:\n%s", log.String())
-	}
-}
-
 // TestErrorsAndHeadersTellNothing logs and formats what a transport's error, which names the
 // endpoint, and the token become.
 func TestErrorsAndHeadersTellNothing(t *testing.T) {

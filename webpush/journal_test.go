@@ -13,6 +13,26 @@ import (
 	"postage/webpush"
 )
 
+// journalled broadcasts to those of subs that the journal does not have, and tells each how many
+// results there were. It returns their number.
+func journalled(ctx context.Context, t *testing.T, client *webpush.Client, name string, subs []webpush.Subscription, each func(n int, r webpush.Result)) (n int) {
+	t.Helper()
+	journal, err := webpush.OpenJournal(name, "a test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer journal.Close()
+	for sub, result := range client.BroadcastIndexed(ctx, journal.Rest(slices.Values(subs)), []byte("once"), webpush.Options{}) {
+		if err := journal.Record(sub, result); err != nil {
+			t.Fatal(err)
+		}
+		n++
+		each(n, result)
+	}
+	t.Logf("of %d subscriptions %d results, %v kept", len(subs), n, journal.Kept())
+	return n
+}
+
 // TestClosedDuringABroadcast closes the client half-way: what was not sent is sent when the journal
 // is continued.
 func TestClosedDuringABroadcast(t *testing.T) {
@@ -21,21 +41,11 @@ func TestClosedDuringABroadcast(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "results.ndjson")
 	for run := range 2 {
 		client := newClient(t, service, webpush.Config{Limits: webpush.Limits{Concurrency: 4}})
-		journal, err := webpush.OpenJournal(name, "closed")
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for sub, result := range client.BroadcastIndexed(t.Context(), journal.Rest(slices.Values(subs)), []byte("once"), webpush.Options{}) {
-			if err := journal.Record(sub, result); err != nil {
-				t.Fatal(err)
-			}
-			if n++; run == 0 && n == 50 {
+		journalled(t.Context(), t, client, name, subs, func(n int, _ webpush.Result) {
+			if run == 0 && n == 50 {
 				client.Close()
 			}
-		}
-		t.Logf("run %d: %d results, %v kept", run+1, n, journal.Kept())
-		journal.Close()
+		})
 	}
 	lost := 0
 	for _, b := range browsers {
@@ -70,23 +80,13 @@ func TestGoneWhileJournalled(t *testing.T) {
 		mu.Lock()
 		list := slices.Clone(stored)
 		mu.Unlock()
-		journal, err := webpush.OpenJournal(name, "gone")
-		if err != nil {
-			t.Fatal(err)
-		}
 		ctx, cancel := context.WithCancel(t.Context())
-		n := 0
-		for sub, result := range client.BroadcastIndexed(ctx, journal.Rest(slices.Values(list)), []byte("once"), webpush.Options{}) {
-			if err := journal.Record(sub, result); err != nil {
-				t.Fatal(err)
-			}
-			if n++; run == 0 && n == 50 {
+		journalled(ctx, t, client, name, list, func(n int, _ webpush.Result) {
+			if run == 0 && n == 50 {
 				cancel()
 			}
-		}
+		})
 		cancel()
-		t.Logf("run %d: of %d, %v kept", run+1, len(list), journal.Kept())
-		journal.Close()
 	}
 	lost := 0
 	for i, b := range browsers {

@@ -20,8 +20,8 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 			if n := len(keys.numbers); n != 0 {
 				t.Errorf("%s: %d sessions kept after Close", reuse, n)
 			}
-		case *originKeys:
-			if len(keys.live) != 0 {
+		case sharedKeys:
+			if len(keys.kept) != 0 {
 				t.Errorf("%s: a key kept after Close", reuse)
 			}
 		}
@@ -34,7 +34,7 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 		if _, err := b.AppendEncrypt(nil, w.message, w.subs[0], Padding{}); err != nil {
 			t.Fatal(err)
 		}
-		if finish(s, end); b.keys.(*broadcastKeys).key.pair != nil {
+		if finish(s, end); len(b.keys.(sharedKeys).kept) != 0 {
 			t.Errorf("a broadcast's key is kept after %s", name)
 		}
 	}
@@ -85,15 +85,15 @@ func TestEndlessBroadcastKey(t *testing.T) {
 // for the key last. It gets the same key: only a clock that was set back makes another.
 func TestKeyIsAskedForOutOfOrder(t *testing.T) {
 	now := time.Now()
-	k, key := newKeyPairs(time.Hour, time.Now), new(sharedKey)
+	k := newKeyPairs(time.Hour, time.Now)
 	defer k.close()
-	first, err := k.pair(key, now)
+	first, err := k.get("x", now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, back := range []time.Duration{100 * time.Millisecond, time.Minute} {
 		same := back < time.Second
-		if pair, err := k.pair(key, now.Add(-back)); err != nil || (pair == first) != same {
+		if pair, err := k.get("x", now.Add(-back)); err != nil || (pair == first) != same {
 			t.Errorf("%v before: %v, the same key: %v, want %v", back, err, pair == first, same)
 		}
 	}

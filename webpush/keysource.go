@@ -1,12 +1,12 @@
 package webpush
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
 
-// A keySource sets s.public and s.ikm for one message to a subscription, made
-// now. There is one kind for each mode of [Reuse].
+// A keySource sets s.public and s.ikm for one message to a subscription, made now.
 type keySource interface {
 	agree(s *schedule, sub Subscription, now time.Time) error
 	close()
@@ -15,9 +15,9 @@ type keySource interface {
 func newKeySource(r Reuse, now func() time.Time) keySource {
 	switch r.mode {
 	case modeBroadcast:
-		return &broadcastKeys{keyPairs: newKeyPairs(broadcastKeyTTL, now)}
+		return sharedKeys{keyPairs: newKeyPairs(broadcastKeyTTL, now)}
 	case modeShared:
-		return &originKeys{newKeyPairs(r.ttl, now), newTable[string, *sharedKey](maxSharedKeys)}
+		return sharedKeys{keyPairs: newKeyPairs(r.ttl, now), byOrigin: true}
 	case modeSession:
 		return newSessionKeys(r.ttl, r.max, now)
 	}
@@ -37,101 +37,88 @@ func (freshKeys) agree(s *schedule, sub Subscription, _ time.Time) error {
 
 func (freshKeys) close() {}
 
-// A sharedKey is a key pair for several messages.
-type sharedKey struct {
-	pair *localKey // nil if there is none now
-	made time.Time
-}
-
-// keyPairs makes the key pairs of shared keys, and forgets them in time.
+// keyPairs are key pairs for several messages each, which are forgotten in time.
 type keyPairs struct {
 	ttl  time.Duration
 	stop func() // of sweeping
 
 	mu     sync.Mutex
 	closed bool
-	live   map[*sharedKey]bool // those that have a pair
+	kept   map[string]keptPair // by the origin or the broadcast that they are for
+}
+
+type keptPair struct {
+	key  *localKey
+	made time.Time
 }
 
 func newKeyPairs(ttl time.Duration, now func() time.Time) *keyPairs {
-	k := &keyPairs{ttl: ttl, live: make(map[*sharedKey]bool)}
+	k := &keyPairs{ttl: ttl, kept: make(map[string]keptPair)}
 	k.stop = sweepOften(ttl, func() {
 		at := now()
-		k.forget(func(key *sharedKey) bool { return !fresh(key.made, at, ttl) })
+		k.forget(func(_ string, pair keptPair) bool { return !fresh(pair.made, at, ttl) })
 	})
 	return k
 }
 
-// pair gives a key's pair, a new one if the last is too old.
-func (k *keyPairs) pair(key *sharedKey, now time.Time) (*localKey, error) {
+// get gives an owner's pair, a new one if the last is too old.
+func (k *keyPairs) get(owner string, now time.Time) (*localKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
 		return nil, ErrClosed
 	}
-	if key.pair == nil || !fresh(key.made, now, k.ttl) {
-		pair, err := newLocalKey()
-		if err != nil {
-			return nil, err
-		}
-		key.pair, key.made = &pair, now
-		k.live[key] = true
+	if pair, ok := k.kept[owner]; ok && fresh(pair.made, now, k.ttl) {
+		return pair.key, nil
 	}
-	return key.pair, nil
+	key, err := newLocalKey()
+	if err != nil {
+		return nil, err
+	}
+	for other := range k.kept {
+		if len(k.kept) < maxSharedKeys {
+			break
+		}
+		delete(k.kept, other)
+	}
+	k.kept[owner] = keptPair{&key, now}
+	return &key, nil
 }
 
-// forget forgets the pairs of some keys.
-func (k *keyPairs) forget(which func(*sharedKey) bool) {
+func (k *keyPairs) forget(which func(owner string, pair keptPair) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for key := range k.live {
-		if which(key) {
-			key.pair = nil
-			delete(k.live, key)
-		}
-	}
+	maps.DeleteFunc(k.kept, which)
 }
 
 func (k *keyPairs) close() {
 	k.stop()
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.closed = true
-	k.mu.Unlock()
-	k.forget(func(*sharedKey) bool { return true })
+	clear(k.kept)
 }
 
-// agree uses the pair of a key.
-func (k *keyPairs) agree(key *sharedKey, s *schedule, sub Subscription, now time.Time) error {
-	pair, err := k.pair(key, now)
+// sharedKeys are the modes [SharedKey], a key pair for each origin, and [KeyPerBroadcast], one for
+// each broadcast. Single messages of the latter, which have one each, use it without a broadcast.
+type sharedKeys struct {
+	*keyPairs
+	byOrigin  bool
+	broadcast string // a random name, or ""
+}
+
+func (k sharedKeys) agree(s *schedule, sub Subscription, now time.Time) error {
+	owner := k.broadcast
+	if k.byOrigin {
+		owner = sub.Origin()
+	} else if owner == "" {
+		return freshKeys{}.agree(s, sub, now)
+	}
+	key, err := k.get(owner, now)
 	if err != nil {
 		return err
 	}
-	return pair.agree(s, sub)
-}
-
-// originKeys is the mode [SharedKey]: a key pair for each origin.
-type originKeys struct {
-	*keyPairs
-	origins *table[string, *sharedKey]
-}
-
-func (k *originKeys) agree(s *schedule, sub Subscription, now time.Time) error {
-	key := k.origins.get(sub.Origin(), now.Unix(), func() *sharedKey { return new(sharedKey) })
-	return k.keyPairs.agree(key, s, sub, now)
-}
-
-// broadcastKeys is the mode [KeyPerBroadcast]: a key pair for each broadcast. Single messages,
-// which have one each, use it without a key.
-type broadcastKeys struct {
-	*keyPairs
-	key *sharedKey
-}
-
-func (k *broadcastKeys) agree(s *schedule, sub Subscription, now time.Time) error {
-	if k.key == nil {
-		return freshKeys{}.agree(s, sub, now)
-	}
-	return k.keyPairs.agree(k.key, s, sub, now)
+	return key.agree(s, sub)
 }
 
 // fresh reports whether something made at the time made may still be used. The wall clock decides,

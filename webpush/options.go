@@ -82,16 +82,13 @@ type Header struct {
 	Urgency       string
 	Topic         string
 	Extra         http.Header // what [Options.Header] adds
+
+	expires int64 // when the token does, in seconds since 1970
 }
 
 // String leaves out the token.
 func (h Header) String() string {
-	authorization := "none"
-	if h.Authorization != "" {
-		authorization = "[redacted]"
-	}
-	return fmt.Sprintf("webpush.Header(Authorization %s, Content-Type %s, TTL %s, Urgency %q, Topic %q)",
-		authorization, h.ContentType, h.TTL, h.Urgency, h.Topic)
+	return fmt.Sprintf("webpush.Header(Content-Type %s, TTL %s, Urgency %q, Topic %q)", h.ContentType, h.TTL, h.Urgency, h.Topic)
 }
 
 // Format prints the same as String, for every verb.

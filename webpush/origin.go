@@ -40,7 +40,6 @@ type origin struct {
 	cause   string    // of the pause
 	cleared time.Time // when it was last no longer suspect
 	doubted time.Time // when it last took a message after refusals in a row, or its first
-	proven  bool      // it has taken a message
 
 	// Endpoints in a row that were throttled or failed, refused, and gone.
 	failed, refused, gone []string
@@ -98,8 +97,8 @@ func (o *origin) note(d *delivery, outcome Outcome, a *answer, now time.Time) (s
 		o.failed, o.asked = o.failed[:0], time.Time{}
 		if outcome == Accepted {
 			o.cause = ""
-			if !o.proven || max(len(o.refused), len(o.gone)) >= refusalsToDoubt {
-				o.proven, o.doubted = true, now
+			if o.doubted.IsZero() || max(len(o.refused), len(o.gone)) >= refusalsToDoubt {
+				o.doubted = now
 			}
 			o.refused, o.gone = o.refused[:0], o.gone[:0]
 			if o.suspect {

@@ -2,7 +2,6 @@ package webpush_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -22,19 +21,14 @@ import (
 // strangers makes subscriptions at one origin.
 func strangers(t testing.TB, n int) []webpush.Subscription {
 	t.Helper()
-	service := newService(t)
-	stored := service.Subscribe("")
 	subs := make([]webpush.Subscription, n)
 	for i := range subs {
-		j := struct{ Keys struct{ P256dh, Auth string } }{}
-		unmarshal(t, stored.JSON(), &j)
-		sub, err := webpush.NewSubscription(fmt.Sprintf("https://push.example/%d", i), j.Keys.P256dh, j.Keys.Auth)
+		sub, err := webpush.NewSubscription(fmt.Sprintf("https://push.example/%d", i), webpush.TestP256dh, webpush.TestAuth)
 		if err != nil {
 			t.Fatal(err)
 		}
 		subs[i] = sub
 	}
-	service.Close()
 	return subs
 }
 
@@ -233,11 +227,4 @@ func TestOneThrottledDevice(t *testing.T) {
 			t.Errorf("%d requests for 10 messages", before)
 		}
 	})
-}
-
-func unmarshal(t testing.TB, text []byte, to any) {
-	t.Helper()
-	if err := json.Unmarshal(text, to); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -40,8 +40,8 @@ const (
 // A Padding says how far messages are padded, so that their length tells the push service and the
 // network less (RFC 8188 section 4.8). The zero value pads nothing.
 type Padding struct {
-	block int
-	fits  bool // longer messages are refused
+	block   int
+	longest int // longer messages are refused; 0 is MaxMessageBytes
 }
 
 // PadToBlock pads the message and its delimiter to the next multiple of sizeBytes, 1 to 3994, or to
@@ -53,32 +53,24 @@ func PadToBlock(sizeBytes int) Padding {
 
 // PadToFit pads every message to the longest that all known push services deliver,
 // [MaxCompatibleMessageBytes], so that all look alike. A longer message fails as too large.
-func PadToFit() Padding { return Padding{block: maxCompatiblePlaintextBytes, fits: true} }
+func PadToFit() Padding {
+	return Padding{block: maxCompatiblePlaintextBytes, longest: MaxCompatibleMessageBytes}
+}
 
 // plaintextBytes is the length of message, delimiter and padding.
 func (p Padding) plaintextBytes(messageBytes int) (int, error) {
 	n := messageBytes + 1
-	if messageBytes > p.maxMessageBytes() {
-		return 0, &MessageSizeError{Bytes: messageBytes, Max: p.maxMessageBytes()}
+	if longest := cmp.Or(p.longest, MaxMessageBytes); messageBytes > longest {
+		return 0, &MessageSizeError{Bytes: messageBytes, Max: longest}
 	}
 	if p.block == 0 {
 		return n, nil
 	}
 	if p.block < 0 || p.block > maxPlaintextBytes {
-		return 0, errPadding
+		return 0, errors.New("webpush: padding: block size not between 1 and 3994 bytes")
 	}
 	n = (n + p.block - 1) / p.block * p.block
 	return min(n, maxPlaintextBytes), nil
-}
-
-var errPadding = errors.New("webpush: padding: block size not between 1 and 3994 bytes")
-
-// maxMessageBytes is the longest message.
-func (p Padding) maxMessageBytes() int {
-	if p.fits {
-		return MaxCompatibleMessageBytes
-	}
-	return MaxMessageBytes
 }
 
 // A MessageSizeError is a message too long to be sent: its body would be over

@@ -20,10 +20,6 @@ type cleanError struct {
 	err  error
 }
 
-func cleanedError(err error, sub Subscription) error {
-	return &cleanError{cleanText(err.Error(), sub), err}
-}
-
 func (e *cleanError) Error() string { return e.text }
 
 func (e *cleanError) Unwrap() error { return e.err }

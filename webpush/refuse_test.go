@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,25 +29,15 @@ func TestRefusedAddressIsAnOutcome(t *testing.T) {
 	client := newClient(t, nil, webpush.Config{Transport: webpush.NewTransport(nil)})
 	name := filepath.Join(t.TempDir(), "results.ndjson")
 	for run := range 2 {
-		journal, err := webpush.OpenJournal(name, "refused")
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for sub, result := range client.BroadcastIndexed(t.Context(), journal.Rest(slices.Values(subs)), nil, webpush.Options{}) {
-			n++
+		n := journalled(t.Context(), t, client, name, subs, func(_ int, result webpush.Result) {
 			e := sendError(t, result.Err)
 			if _, ok := webpush.AsType[*webpush.AddressError](e); !ok || e.Outcome != webpush.Invalid || e.Attempts != 1 || !result.Final() {
 				t.Errorf("%s after %d attempts: %v", e.Outcome, e.Attempts, e)
 			}
-			if err := journal.Record(sub, result); err != nil {
-				t.Fatal(err)
-			}
-		}
+		})
 		if want := []int{20, 0}[run]; n != want {
 			t.Errorf("run %d: %d results, want %d", run+1, n, want)
 		}
-		journal.Close()
 	}
 }
 

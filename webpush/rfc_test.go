@@ -24,10 +24,17 @@ func fixedSealer(t testing.TB, private, salt []byte) *sealer {
 		t.Fatal(err)
 	}
 	k := &localKey{private: key, public: [publicKeyBytes]byte(key.PublicKey().Bytes())}
-	s.keys = &broadcastKeys{newKeyPairs(time.Hour, time.Now), &sharedKey{pair: k, made: time.Now()}}
+	s.keys = fixedKey{k}
 	s.fixSalt = func(b *[saltBytes]byte) { copy(b[:], salt) }
 	return s
 }
+
+// A fixedKey is used for every message.
+type fixedKey struct{ key *localKey }
+
+func (k fixedKey) agree(s *schedule, sub Subscription, _ time.Time) error { return k.key.agree(s, sub) }
+
+func (fixedKey) close() {}
 
 func mustDecode(t testing.TB, text string) []byte {
 	t.Helper()

@@ -38,10 +38,7 @@ func TestRowsWork(t *testing.T) {
 
 // TestStoredSubscription goes through a column and through a struct of the caller.
 func TestStoredSubscription(t *testing.T) {
-	sub, err := NewSubscription("https://push.example/x", testP256dh, testAuth)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := subscriptionAt(t, "https://push.example/x")
 	value, err := sub.Value()
 	if err != nil {
 		t.Fatal(err)

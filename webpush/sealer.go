@@ -36,14 +36,14 @@ func newSealer(reuse Reuse, now func() time.Time) (*sealer, error) {
 // end. In the mode [KeyPerBroadcast] it has a key pair of its own, made when it is first needed and
 // replaced after an hour. In every other mode it is s.
 func (s *sealer) forBroadcast() (b *sealer, end func()) {
-	keys, ok := s.keys.(*broadcastKeys)
-	if !ok {
+	keys, ok := s.keys.(sharedKeys)
+	if !ok || keys.byOrigin {
 		return s, func() {}
 	}
-	key := new(sharedKey)
+	keys.broadcast = rand.Text()
 	own := *s
-	own.keys = &broadcastKeys{keys.keyPairs, key}
-	return &own, func() { keys.forget(func(k *sharedKey) bool { return k == key }) }
+	own.keys = keys
+	return &own, func() { keys.forget(func(owner string, _ keptPair) bool { return owner == keys.broadcast }) }
 }
 
 // close ends the sealer's goroutine, if it has one, waits for it, and forgets all keys.

@@ -238,7 +238,7 @@ func (d *delivery) seal() (r Result, ok bool) {
 
 // stamp sets what may differ from attempt to attempt: its time, the token, and what is
 // left of the TTL.
-func (d *delivery) stamp() (err error) {
+func (d *delivery) stamp() error {
 	now := time.Now()
 	d.sentAt = now
 	if d.begun.IsZero() {
@@ -246,8 +246,7 @@ func (d *delivery) stamp() (err error) {
 	} else if text, err := ttlHeader(cmp.Or(max(d.left(now), 0), TTLZero)); err == nil {
 		d.header.TTL = text
 	}
-	d.header.Authorization, err = d.client.signer.authorization(d.sub.Origin(), d.candidates[0], d.client.cfg.now())
-	return err
+	return d.client.signer.authorize(&d.header, d.sub.Origin(), d.candidates[0], d.client.cfg.now())
 }
 
 // left is what is left of the TTL, all of it before the first attempt.

@@ -14,9 +14,8 @@ const (
 )
 
 // A signer makes the Authorization header of VAPID (RFC 8292) and keeps one token for each origin
-// and key pair. The first message that needs a token signs it. Others to the same origin use the
-// old token meanwhile, or wait if it can no longer be used; messages to other origins never wait,
-// and reading a token takes no lock.
+// and key pair. The first message that needs a token signs it, and others to the same origin wait for
+// it; messages to other origins do not.
 //
 // A token is used only while it expires in more than ten minutes, and in less than 24
 // hours minus ten minutes. So a service whose clock is wrong by ten minutes does not
@@ -25,7 +24,7 @@ const (
 type signer struct {
 	keys       *KeyRing
 	subject    []byte // JSON
-	tokens     *table[tokenID, *tokenSlot]
+	tokens     *table[tokenID, tokenSlot]
 	signatures atomic.Int64 // counted for tests
 }
 
@@ -37,7 +36,7 @@ type tokenID struct {
 // A tokenSlot holds the token of one origin; its lock is held while signing.
 type tokenSlot struct {
 	mu      sync.Mutex
-	current atomic.Pointer[token]
+	current *token
 }
 
 func newSigner(keys *KeyRing, subject string) (*signer, error) {
@@ -48,7 +47,7 @@ func newSigner(keys *KeyRing, subject string) (*signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &signer{keys: keys, subject: text, tokens: newTable[tokenID, *tokenSlot](maxOrigins)}, nil
+	return &signer{keys: keys, subject: text, tokens: newTable[tokenID, tokenSlot](maxOrigins)}, nil
 }
 
 // candidates lists the key pairs that may sign for sub, the likeliest first: one
@@ -65,28 +64,20 @@ func (s *signer) candidates(sub Subscription) []*VAPIDKeys {
 	return keys
 }
 
-// authorization returns the value of the Authorization header: "vapid t=<token>, k=<public key>"
-// (RFC 8292 section 3).
-func (s *signer) authorization(origin string, keys *VAPIDKeys, at time.Time) (string, error) {
+// authorize sets the Authorization header: "vapid t=<token>, k=<public key>" (RFC 8292 section 3).
+func (s *signer) authorize(h *Header, origin string, keys *VAPIDKeys, at time.Time) error {
 	now := at.Unix() // the wall clock: the push service goes by it
-	slot := s.tokens.get(tokenID{origin, keys}, now, func() *tokenSlot { return new(tokenSlot) })
-	t := slot.current.Load()
-	if t != nil && t.usable(now) {
-		if t.expires-now > int64(renewal/time.Second) || !slot.mu.TryLock() {
-			return t.header, nil
-		}
-	} else {
-		slot.mu.Lock()
-	}
+	slot := s.tokens.get(tokenID{origin, keys}, now)
+	slot.mu.Lock()
 	defer slot.mu.Unlock()
-	if t := slot.current.Load(); t != nil && t.usable(now) && t.expires-now > int64(renewal/time.Second) {
-		return t.header, nil // another message got here first
+	if t := slot.current; t == nil || !t.usable(now) || t.expires-now <= int64(renewal/time.Second) {
+		s.signatures.Add(1)
+		signed, err := signToken(keys, origin, now+int64(tokenLife/time.Second), s.subject)
+		if err != nil {
+			return err
+		}
+		slot.current = signed
 	}
-	s.signatures.Add(1)
-	t, err := signToken(keys, origin, now+int64(tokenLife/time.Second), s.subject)
-	if err != nil {
-		return "", err
-	}
-	slot.current.Store(t)
-	return t.header, nil
+	h.Authorization, h.expires = slot.current.header, slot.current.expires
+	return nil
 }

@@ -63,7 +63,7 @@ func readSubscriptionJSON(data []byte) (j subscriptionJSON, err error) {
 	for range 2 {
 		data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 		var text string
-		if json.Unmarshal(data, &text) == nil {
+		if bytes.HasPrefix(data, []byte(`"`)) && json.Unmarshal(data, &text) == nil {
 			data = []byte(text)
 		}
 		j = subscriptionJSON{}

@@ -126,14 +126,8 @@ func TestParseSubscriptionRefuses(t *testing.T) {
 }
 
 func TestSubscriptionJSONRoundTrip(t *testing.T) {
-	keys, err := GenerateVAPIDKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sub, err := NewSubscription("https://push.example/x", testP256dh, testAuth, WithServerKey(keys.PublicKey()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := newKeys(t)
+	sub := subscriptionAt(t, "https://push.example/x", WithServerKey(keys.PublicKey()))
 	text, err := json.Marshal(map[string]any{"of": sub.JSON(), "none": Subscription{}.JSON()})
 	if err != nil {
 		t.Fatal(err)

@@ -1,65 +1,47 @@
 package webpush
 
-import (
-	"maps"
-	"slices"
-	"sync"
-	"sync/atomic"
-)
+import "sync"
 
-// A table is a map of bounded size for what every message reads and few add to, such as what is
-// known of an origin: reading takes no lock, adding copies the map. When it is full it forgets the
-// eighth that was used longest ago.
+// A table is a map of bounded size, of what is known of an origin for example. When it is full it
+// forgets what was used longest ago.
 type table[K comparable, V any] struct {
 	max     int
-	mu      sync.Mutex // held while adding
-	entries atomic.Pointer[map[K]*tableEntry[V]]
+	mu      sync.Mutex
+	entries map[K]*tableEntry[V]
 }
 
 type tableEntry[V any] struct {
-	used  atomic.Int64 // seconds since 1970
+	used  int64 // seconds since 1970
 	value V
 }
 
 func newTable[K comparable, V any](capacity int) *table[K, V] {
-	t := &table[K, V]{max: capacity}
-	t.entries.Store(&map[K]*tableEntry[V]{})
-	return t
+	return &table[K, V]{max: capacity, entries: make(map[K]*tableEntry[V])}
 }
 
-// get returns the value of key at this time (seconds since 1970), setting it to what
-// create makes if there is none.
-func (t *table[K, V]) get(key K, now int64, create func() V) V {
-	e, ok := (*t.entries.Load())[key]
-	if !ok {
-		e = t.add(key, now, create)
-	}
-	if e.used.Load() != now { // once a second, so that processors do not fight over it
-		e.used.Store(now)
-	}
-	return e.value
-}
-
-func (t *table[K, V]) add(key K, now int64, create func() V) *tableEntry[V] {
+// get returns the value of key, the zero value at first, and notes that it is used now.
+func (t *table[K, V]) get(key K, now int64) *V {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	entries := *t.entries.Load()
-	if e, ok := entries[key]; ok {
-		return e // another goroutine added it first
+	e, ok := t.entries[key]
+	if !ok {
+		if len(t.entries) >= t.max {
+			t.forgetOldest()
+		}
+		e = new(tableEntry[V])
+		t.entries[key] = e
 	}
-	entries = maps.Clone(entries)
-	if len(entries) >= t.max {
-		age := func(a, b K) int { return int(entries[a].used.Load() - entries[b].used.Load()) }
-		for i, old := range slices.SortedFunc(maps.Keys(entries), age) {
-			if i > t.max/8 {
-				break
-			}
-			delete(entries, old)
+	e.used = now
+	return &e.value
+}
+
+func (t *table[K, V]) forgetOldest() {
+	var oldest K
+	var found *tableEntry[V]
+	for key, e := range t.entries {
+		if found == nil || e.used < found.used {
+			oldest, found = key, e
 		}
 	}
-	e := &tableEntry[V]{value: create()}
-	e.used.Store(now)
-	entries[key] = e
-	t.entries.Store(&entries)
-	return e
+	delete(t.entries, oldest)
 }

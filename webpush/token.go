@@ -23,9 +23,6 @@ const maxTokenLife = 24 * time.Hour
 // clock is a second behind ours.
 const tokenSlack = 10 * time.Minute
 
-// longestToken is how far ahead a token of ours expires at most.
-const longestToken = maxTokenLife - tokenSlack
-
 // jwtHeader is the encoded JOSE header {"typ":"JWT","alg":"ES256"}.
 var jwtHeader = encodeBase64([]byte(`{"typ":"JWT","alg":"ES256"}`))
 
@@ -40,7 +37,7 @@ type token struct {
 // fails after the clock was set back.
 func (t *token) usable(now int64) bool {
 	left := t.expires - now
-	return left > int64(tokenSlack/time.Second) && left <= int64(longestToken/time.Second)
+	return left > int64(tokenSlack/time.Second) && left <= int64((maxTokenLife-tokenSlack)/time.Second)
 }
 
 // signToken makes a token of the claims aud, exp and sub (RFC 8292 section 2), signed with ES256
@@ -77,19 +74,6 @@ func signToken(keys *VAPIDKeys, origin string, expires int64, sub []byte) (*toke
 	header = append(header, ", k="...)
 	header = append(header, keys.public...)
 	return &token{header: string(header), expires: expires}, nil
-}
-
-// expiresOf is when the token in an Authorization of ours expires, in seconds since 1970.
-func expiresOf(authorization string) int64 {
-	_, payload, _ := strings.Cut(authorization, ".")
-	payload, _, _ = strings.Cut(payload, ".")
-	var claims struct {
-		Exp int64 `json:"exp"`
-	}
-	if text, err := base64.RawURLEncoding.DecodeString(payload); err != nil || json.Unmarshal(text, &claims) != nil {
-		return 0 // impossible: signToken made it
-	}
-	return claims.Exp
 }
 
 // subjectJSON checks a contact (RFC 8292 section 2.1) and encodes it.

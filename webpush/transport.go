@@ -33,7 +33,8 @@ const maxConnections = 256
 // address that the connection says it has, or the zero Addr if it says none. Only a DialTLSContext
 // of your own does without. A Clone connects as the transport that it was made of.
 //
-// Beyond 256 connections those that are idle are closed.
+// To one host there are at most 64 connections, which matters with HTTP/1.1: set MaxConnsPerHost to
+// [Limits.Concurrency] if that is more. Beyond 256 connections those that are idle are closed.
 func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 	if allow == nil {
 		allow = PublicAddress
@@ -46,6 +47,7 @@ func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           maxConnections,
 		MaxIdleConnsPerHost:    maxConnections,
+		MaxConnsPerHost:        defaultConcurrency, // without it, a dial that ends too late for its request is one too many
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,

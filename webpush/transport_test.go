@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"postage/webpush/receiver"
 )
 
 func TestPublicAddress(t *testing.T) {
@@ -29,24 +27,6 @@ func TestPublicAddress(t *testing.T) {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
-}
-
-// localSubscription makes one at a URL.
-func localSubscription(t testing.TB, url string) Subscription {
-	t.Helper()
-	r, err := receiver.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := r.SubscriptionJSON(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sub, err := ParseSubscription(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sub
 }
 
 // TestPrivateAddressesAreRefused has a subscription name a server on this machine:
@@ -67,7 +47,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	defer server.Close()
 	w := newWorkload(t)
 	for _, url := range []string{server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1), strings.Replace(server.URL, "127.0.0.1", "[::ffff:127.0.0.1]", 1)} {
-		_, err := w.client(t, Config{Retry: Retry{Attempts: 1}}).Send(t.Context(), localSubscription(t, url+"/x"), nil, Options{})
+		_, err := w.client(t, Config{Retry: Retry{Attempts: 1}}).Send(t.Context(), subscriptionAt(t, url+"/x"), nil, Options{})
 		refused, ok := asType[*AddressError](err)
 		if !ok || !refused.Address.IsLoopback() {
 			t.Errorf("%s: %v; want the address refused", url, err)
@@ -80,7 +60,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	transport := NewTransport(func(a netip.Addr) bool { return a.IsLoopback() })
 	defer transport.CloseIdleConnections()
 	transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
-	if _, err := w.client(t, Config{Transport: transport}).Send(t.Context(), localSubscription(t, server.URL+"/x"), nil, Options{}); err != nil || requests.Load() != 1 {
+	if _, err := w.client(t, Config{Transport: transport}).Send(t.Context(), subscriptionAt(t, server.URL+"/x"), nil, Options{}); err != nil || requests.Load() != 1 {
 		t.Errorf("allowed: %v, %d requests", err, requests.Load())
 	}
 }
@@ -108,7 +88,7 @@ func TestReplacedDialContext(t *testing.T) {
 			transport.DialContext = dial
 			transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
 			before := requests.Load()
-			_, err := w.client(t, Config{Transport: transport, Retry: Retry{Attempts: 1}}).Send(t.Context(), localSubscription(t, server.URL+"/x"), nil, Options{})
+			_, err := w.client(t, Config{Transport: transport, Retry: Retry{Attempts: 1}}).Send(t.Context(), subscriptionAt(t, server.URL+"/x"), nil, Options{})
 			refused, ok := asType[*AddressError](err)
 			switch {
 			case allowed:
@@ -156,7 +136,7 @@ func TestRebinding(t *testing.T) {
 	defer func() { net.DefaultResolver = old }()
 	w := newWorkload(t)
 	client := w.client(t, Config{Retry: Retry{Attempts: 1}})
-	_, err = client.Send(t.Context(), localSubscription(t, fmt.Sprintf("https://rebind.test:%s/x", port)), nil, Options{})
+	_, err = client.Send(t.Context(), subscriptionAt(t, fmt.Sprintf("https://rebind.test:%s/x", port)), nil, Options{})
 	if _, ok := asType[*AddressError](err); !ok || requests.Load() != 0 || lookups.Load() < 2 {
 		t.Errorf("%v; %d look-ups, %d requests", err, lookups.Load(), requests.Load())
 	}
@@ -225,7 +205,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	transport.TLSClientConfig.ServerName = "example.com"
 	client := newWorkload(t).client(t, Config{Transport: transport})
 	for i := range 2 * maxConnections {
-		if _, err := client.Send(t.Context(), localSubscription(t, fmt.Sprintf("https://origin%d.example/x", i)), nil, Options{}); err != nil {
+		if _, err := client.Send(t.Context(), subscriptionAt(t, fmt.Sprintf("https://origin%d.example/x", i)), nil, Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

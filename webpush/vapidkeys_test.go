@@ -103,14 +103,7 @@ func TestVAPIDKeysAreShared(t *testing.T) {
 }
 
 func TestVAPIDKeysRefuse(t *testing.T) {
-	keys, err := GenerateVAPIDKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := GenerateVAPIDKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys, other := newKeys(t), newKeys(t)
 	order := encodeBase64(elliptic.P256().Params().N.Bytes())
 	zero := encodeBase64(make([]byte, 32))
 	for name, c := range map[string]struct{ private, public, want string }{

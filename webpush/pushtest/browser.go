@@ -67,15 +67,3 @@ func (b *Browser) Unsubscribe() {
 	defer b.server.mu.Unlock()
 	b.gone = true
 }
-
-func (b *Browser) isGone() bool {
-	b.server.mu.Lock()
-	defer b.server.mu.Unlock()
-	return b.gone
-}
-
-func (b *Browser) keep(m Message) {
-	b.server.mu.Lock()
-	defer b.server.mu.Unlock()
-	b.messages = append(b.messages, m)
-}

@@ -33,7 +33,10 @@ func (s *Server) check(r *http.Request, browser *Browser) (Message, *refusal) {
 	if browser == nil {
 		return Message{}, refuse(http.StatusNotFound, "no such subscription")
 	}
-	if browser.isGone() {
+	s.mu.Lock()
+	gone := browser.gone
+	s.mu.Unlock()
+	if gone {
 		return Message{}, refuse(http.StatusGone, "the subscription has ended")
 	}
 	m := Message{Urgency: r.Header.Get("Urgency"), Topic: r.Header.Get("Topic"), ContentType: r.Header.Get("Content-Type"), Proto: r.Proto}

@@ -2,6 +2,7 @@ package pushtest
 
 import (
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"time"
@@ -28,8 +29,7 @@ func Status(code int, header ...string) Fault {
 		for i := 0; i+1 < len(header); i += 2 {
 			x.Writer.Header().Set(header[i], header[i+1])
 		}
-		x.Writer.WriteHeader(code)
-		io.WriteString(x.Writer, "pushtest says "+http.StatusText(code)) //nolint:errcheck // the client may be gone
+		Answer(code, "pushtest says "+http.StatusText(code))(x)
 	}
 }
 
@@ -51,7 +51,7 @@ func Slow(d time.Duration) Fault {
 		case <-x.Request.Context().Done():
 		case <-x.Closing:
 		}
-		abort(x.Writer)
+		abort(x.Writer) // to return would be to answer 200
 	}
 }
 
@@ -59,11 +59,7 @@ func Slow(d time.Duration) Fault {
 func Stall() Fault {
 	return func(x *Exchange) {
 		io.Copy(io.Discard, x.Request.Body) //nolint:errcheck // the client may be gone
-		select {
-		case <-x.Request.Context().Done():
-		case <-x.Closing:
-		}
-		abort(x.Writer) // to return would be to answer 200
+		Slow(math.MaxInt64)(x)
 	}
 }
 

@@ -55,7 +55,7 @@ func Always(fault Fault) Option { return func(s *Server) { s.always = fault } }
 
 // NewServer starts a push service on loopback. Close it when done.
 func NewServer(options ...Option) *Server {
-	s := &Server{now: time.Now, closing: make(chan struct{}), browsers: make(map[string]*Browser)}
+	s := &Server{now: time.Now, always: OK(), closing: make(chan struct{}), browsers: make(map[string]*Browser)}
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	s.server.EnableHTTP2 = true
 	s.server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that a client gave up
@@ -113,7 +113,7 @@ func (s *Server) Accepted() int { return int(s.counts.accepted.Load()) }
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.counts.requests.Add(1)
 	s.mu.Lock()
-	var fault Fault
+	fault := s.always
 	browser := s.browsers[r.URL.Path]
 	if browser != nil && len(browser.faults) > 0 {
 		fault, browser.faults = browser.faults[0], browser.faults[1:]
@@ -121,14 +121,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		fault, s.faults = s.faults[0], s.faults[1:]
 	}
 	s.mu.Unlock()
-	if fault == nil {
-		fault = s.always
-	}
 	accept := func(w http.ResponseWriter) { s.push(w, r, browser) }
-	if fault == nil {
-		accept(w)
-		return
-	}
 	fault(&Exchange{Writer: w, Request: r, Accept: accept, Closing: s.closing})
 }
 
@@ -140,7 +133,9 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, browser *Browser) 
 		return
 	}
 	if !s.discard {
-		browser.keep(message)
+		s.mu.Lock()
+		browser.messages = append(browser.messages, message)
+		s.mu.Unlock()
 	}
 	s.counts.accepted.Add(1)
 	granted := min(message.TTL, maxTTL)

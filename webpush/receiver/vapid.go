@@ -23,16 +23,11 @@ type Claims struct {
 
 // Errors of VerifyVAPID to branch on.
 var (
-	// ErrNoVAPID: the header is missing or of another scheme.
-	ErrNoVAPID = errors.New("receiver: no vapid credentials")
-	// ErrBadVAPID: the credentials do not parse or are not authentic.
+	ErrNoVAPID  = errors.New("receiver: no vapid credentials") // or of another scheme
 	ErrBadVAPID = errors.New("receiver: bad vapid credentials")
-	// ErrAudience: the token is for another push service.
 	ErrAudience = errors.New("receiver: vapid token for another audience")
-	// ErrExpired: the token has expired.
-	ErrExpired = errors.New("receiver: vapid token expired")
-	// ErrTooLong: the token expires more than 24 hours from now.
-	ErrTooLong = errors.New("receiver: vapid token valid for more than 24 hours")
+	ErrExpired  = errors.New("receiver: vapid token expired")
+	ErrTooLong  = errors.New("receiver: vapid token valid for more than 24 hours")
 )
 
 // VerifyVAPID checks the Authorization header of a push request (RFC 8292): the scheme, the ES256
