@@ -9,13 +9,12 @@ import (
 // auto keeps the first rows in the chunk until it knows which strategy is best for them, and then
 // leaves them to that one. All that is chosen is chosen here.
 type auto struct {
-	session *call
+	session *session
 	staging bool // Copy would need a temporary table
 	stages  bool // and may make one
 }
 
 func (*auto) name() Strategy                                  { return Bind } // of no rows
-func (*auto) affected() int64                                 { return 0 }
 func (*auto) locate(context.Context, *Error, *pgconn.PgError) {}
 
 // largeRow is the size in bytes from which Bind is better. Copying into a temporary table has the
@@ -31,15 +30,15 @@ const fewRows = 30
 
 func (a *auto) begin(row []any) {
 	switch {
-	case leftOut(row) != nil || len(a.session.omitted) > 0:
-		a.become(newBind(a.session), row)
+	case leftOut(row) != nil || len(a.session.plan.omitted) > 0:
+		a.become(&bind{session: a.session}, row)
 	case a.session.staged():
 		a.staging = true
-		if !a.session.binary() {
-			a.become(newBind(a.session), row)
+		if !a.session.enc.binary() {
+			a.become(&bind{session: a.session}, row)
 			return
 		}
-		a.stages = a.session.layout.mayStage && !a.session.plainInsert()
+		a.stages = a.session.plan.layout.mayStage && !a.session.plan.plainInsert()
 	}
 }
 
@@ -50,17 +49,17 @@ func (a *auto) become(s strategy, row []any) {
 }
 
 func (a *auto) late() {
-	a.become(newBind(a.session), nil)
+	a.become(&bind{session: a.session}, nil)
 }
 
 func (a *auto) row(ctx context.Context, row []any) error {
 	if leftOut(row) != nil {
-		a.become(newBind(a.session), row)
+		a.become(&bind{session: a.session}, row)
 		return a.session.way.row(ctx, row)
 	}
-	size, referred := a.session.size(row)
+	size, referred := a.session.enc.size(row)
 	full := a.session.full(size)
-	if a.session.known != nil && (full || !a.staging && a.session.large(size) && a.session.chunk.size()+size > bufferSize) {
+	if a.session.plan.known != nil && (full || !a.staging && a.session.large(size) && a.session.buf.chunk.size()+size > bufferSize) {
 		if err := a.session.refresh(ctx); err != nil {
 			return err
 		}
@@ -74,15 +73,15 @@ func (a *auto) row(ctx context.Context, row []any) error {
 		}
 	}
 	switch {
-	case !a.staging && (full || a.session.known == nil && (a.session.chunk.rows() >= fewRows-1 || a.session.chunk.size()+size > bufferSize)):
+	case !a.staging && (full || a.session.plan.known == nil && (a.session.buf.chunk.rows() >= fewRows-1 || a.session.buf.chunk.size()+size > bufferSize)):
 		a.become(&copying{session: a.session, chosen: true}, row)
 	case full && a.stages && (a.session.keyed.unknown || a.session.keyed.inexact || !a.session.large(size)):
 		a.become(&copying{session: a.session, chosen: true}, row)
 	case full:
 		a.statements(row)
 	default:
-		a.session.chunk.grow(size-referred, a.session.chunkBytes)
-		if err := a.session.add(&a.session.chunk, row, false); err != nil {
+		a.session.buf.chunk.grow(size-referred, a.session.plan.chunkBytes)
+		if err := a.session.enc.add(&a.session.buf.chunk, row, false); err != nil {
 			return err
 		}
 		a.session.watch(nil)
@@ -99,23 +98,23 @@ func (a *auto) end(ctx context.Context) error {
 // statements chooses Bind or Unnest.
 func (a *auto) statements(row []any) {
 	few := fewRows
-	if a.session.known != nil {
+	if a.session.plan.known != nil {
 		few = 2 // the statement has been parsed
 	}
-	unnests := (a.staging || a.session.known != nil) && a.session.chunk.rows() >= few && !a.session.large(0)
-	if unnests && arrayTypes(a.session.m, a.session.columns) != nil {
-		a.become(newUnnest(a.session), row)
+	unnests := (a.staging || a.session.plan.known != nil) && a.session.buf.chunk.rows() >= few && !a.session.large(0)
+	if unnests && arrayTypes(a.session.enc.m, a.session.enc.columns) != nil {
+		a.become(&bind{session: a.session, unnests: true}, row)
 	} else {
-		a.become(newBind(a.session), row)
+		a.become(&bind{session: a.session}, row)
 	}
 }
 
 // full reports whether the chunk has no room for another row of the given size.
-func (c *call) full(size int) bool {
-	return c.chunk.rows() >= c.chunkRows || size > c.chunkBytes-c.chunk.size()
+func (c *session) full(size int) bool {
+	return c.buf.chunk.rows() >= c.plan.chunkRows || size > c.plan.chunkBytes-c.buf.chunk.size()
 }
 
 // large reports whether the rows seen so far, and one more of the given size, are large ones.
-func (c *call) large(size int) bool {
-	return (c.chunk.size()+size)/(c.chunk.rows()+1) >= largeRow
+func (c *session) large(size int) bool {
+	return (c.buf.chunk.size()+size)/(c.buf.chunk.rows()+1) >= largeRow
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -140,6 +141,11 @@ type encoder struct {
 	omits   bool        // what is left to its DEFAULT
 	either  bool        // format may be taken, a column's before the other
 	lock    *sync.Mutex // of the type map, if another goroutine uses it too
+}
+
+// binary reports whether all columns go in binary.
+func (e *encoder) binary() bool {
+	return !slices.ContainsFunc(e.columns, func(c column) bool { return c.format != binaryFormat })
 }
 
 // prefix is how many bytes of a column's plain value are not the value's own.
