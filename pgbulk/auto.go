@@ -17,9 +17,8 @@ type auto struct {
 func (*auto) name() Strategy                                  { return Bind } // of no rows
 func (*auto) locate(context.Context, *Error, *pgconn.PgError) {}
 
-// largeRow is the size in bytes from which Bind is better. Copying into a temporary table has the
-// server write every row twice, which costs more than the parsing of statements does once a row is
-// larger than about this; see docs/evidence/pgbulk.md for the measurement.
+// largeRow is the size in bytes from which several statements are better than a temporary table, into
+// which the server writes every row a second time; see docs/evidence/pgbulk.md for the measurement.
 const largeRow = 800
 
 // fewRows is the number of rows from which COPY straight into the table is better than Bind: its
@@ -101,7 +100,7 @@ func (a *auto) statements(row []any) {
 	if a.session.plan.known != nil {
 		few = 2 // the statement has been parsed
 	}
-	unnests := (a.staging || a.session.plan.known != nil) && a.session.buf.chunk.rows() >= few && !a.session.large(0)
+	unnests := (a.staging || a.session.plan.known != nil) && a.session.buf.chunk.rows() >= few
 	if unnests && arrayTypes(a.session.enc.m, a.session.enc.columns) != nil {
 		a.become(&bind{session: a.session, unnests: true}, row)
 	} else {
