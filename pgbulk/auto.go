@@ -58,7 +58,7 @@ func (a *auto) row(ctx context.Context, row []any) error {
 	}
 	size, referred := a.session.enc.size(row)
 	full := a.session.full(size)
-	if a.session.plan.known != nil && (full || !a.staging && a.session.large(size) && a.session.buf.chunk.size()+size > bufferSize) {
+	if a.session.plan.known != nil && (full || !a.staging && a.large(size) && a.session.buf.chunk.size()+size > bufferSize) {
 		if err := a.session.refresh(ctx); err != nil {
 			return err
 		}
@@ -67,14 +67,14 @@ func (a *auto) row(ctx context.Context, row []any) error {
 		}
 	}
 	if full {
-		if err := a.session.settleTriggers(ctx); err != nil {
+		if err := a.settle(ctx); err != nil {
 			return err
 		}
 	}
 	switch {
 	case !a.staging && (full || a.session.plan.known == nil && (a.session.buf.chunk.rows() >= fewRows-1 || a.session.buf.chunk.size()+size > bufferSize)):
 		a.become(&copying{session: a.session, chosen: true}, row)
-	case full && a.stages && (a.session.keyed.unknown || a.session.keyed.inexact || !a.session.large(size)):
+	case full && a.stages && (a.session.keyed.unknown || a.session.keyed.inexact || !a.large(size)):
 		a.become(&copying{session: a.session, chosen: true}, row)
 	case full:
 		a.statements(row)
@@ -87,6 +87,38 @@ func (a *auto) row(ctx context.Context, row []any) error {
 		return nil
 	}
 	return a.session.way.row(ctx, row)
+}
+
+// settle asks, before the first of several statements, what triggers may do to keys, and whether an
+// event trigger refuses to let the stage be made.
+func (a *auto) settle(ctx context.Context) error {
+	c := a.session
+	if err := c.settleTriggers(ctx); err != nil || !a.stages || !c.plan.layout.watched {
+		return err
+	}
+	begin, end := "begin", "rollback"
+	if c.inTx {
+		begin, end = "savepoint "+savepoint, "rollback to savepoint "+savepoint+"; release savepoint "+savepoint
+	}
+	return c.meanwhile(func() error {
+		stage := copying{session: c}
+		create := stage.createStage()
+		if c.inTx {
+			create = ifMissing(stage.stage, create)
+		}
+		err := c.exec(ctx, begin)
+		if err == nil {
+			err = c.exec(ctx, create)
+			_, refused := asType[*pgconn.PgError](err)
+			if a.stages = !refused; refused && !c.pc.IsClosed() && ctx.Err() == nil {
+				err = nil
+			}
+		}
+		if err == nil {
+			err = c.exec(ctx, end)
+		}
+		return err
+	})
 }
 
 func (a *auto) end(ctx context.Context) error {
@@ -114,6 +146,7 @@ func (c *session) full(size int) bool {
 }
 
 // large reports whether the rows seen so far, and one more of the given size, are large ones.
-func (c *session) large(size int) bool {
-	return (c.buf.chunk.size()+size)/(c.buf.chunk.rows()+1) >= largeRow
+func (a *auto) large(size int) bool {
+	c := &a.session.buf.chunk
+	return (c.size()+size)/(c.rows()+1) >= largeRow
 }

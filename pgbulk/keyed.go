@@ -43,11 +43,11 @@ func (c *session) settleTriggers(ctx context.Context) error {
 		return nil
 	}
 	if c.plan.layout.triggers {
-		c.hold.Close()
-		rows, err := c.buf.ask(ctx, c.pc, triggerQuery, c.plan.table.Name.Sanitize())
-		if !c.pc.IsClosed() {
-			c.hold = c.pc.StartPipeline(context.Background())
-		}
+		var rows [][][]byte
+		err := c.meanwhile(func() (err error) {
+			rows, err = c.buf.ask(ctx, c.pc, triggerQuery, c.plan.table.Name.Sanitize())
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -57,6 +57,16 @@ func (c *session) settleTriggers(ctx context.Context) error {
 		c.keyed.remembers, c.keyed.inexact = false, true
 	}
 	return nil
+}
+
+// meanwhile uses the connection before the rows are sent.
+func (c *session) meanwhile(do func() error) error {
+	c.hold.Close()
+	err := do()
+	if !c.pc.IsClosed() {
+		c.hold = c.pc.StartPipeline(context.Background())
+	}
+	return err
 }
 
 // watch looks at the key of row n, the chunk's last, some of whose columns may be left out. It

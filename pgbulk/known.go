@@ -128,11 +128,7 @@ func (c *session) refresh(ctx context.Context) error {
 	known := c.plan.known
 	knownTablesOf(c.plan.conn).forget(known)
 	c.plan.known = nil
-	c.hold.Close()
-	err := c.plan.describe(ctx)
-	if !c.pc.IsClosed() {
-		c.hold = c.pc.StartPipeline(context.Background())
-	}
+	err := c.meanwhile(func() error { return c.plan.describe(ctx) })
 	if err == nil && !c.plan.layout.takesRowsOf(&known.layout) {
 		err = errAltered
 	}
