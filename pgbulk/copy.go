@@ -160,7 +160,7 @@ func (p *plan) alteredError(e *pgconn.PgError) error {
 		}
 		now = append(now, oid)
 	}
-	return fmt.Errorf("the table was altered after this call, or its Writer, asked about it: %s now are {%s}: make the call again", quoteAll(p.table.Columns), strings.Join(now, ","))
+	return fmt.Errorf("the table was altered after this call asked about it: %s now are {%s}: make the call again", quoteAll(p.table.Columns), strings.Join(now, ","))
 }
 
 // pastCopy follows a COPY that failed with a query, which fails in the aborted transaction. The

@@ -51,7 +51,7 @@ func (c *session) settleTriggers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		c.plan.layout.triggers, c.plan.layout.rekeys = false, c.plan.layout.rekeys || len(rows) > 0 // a Writer keeps what is known
+		c.plan.layout.triggers, c.plan.layout.rekeys = false, c.plan.layout.rekeys || len(rows) > 0
 	}
 	if c.plan.layout.rekeys {
 		c.keyed.remembers, c.keyed.inexact = false, true

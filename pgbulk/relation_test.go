@@ -220,3 +220,37 @@ func TestEventTrigger(t *testing.T) {
 		}
 	}
 }
+
+// TestAlteredBetween alters the table after the call has asked about it, and before it sends a row.
+// Bytes must not be read as the wrong type: those of an int8 are valid for a float8 too.
+func TestAlteredBetween(t *testing.T) {
+	for _, s := range strategies {
+		for _, op := range []operation{opInsert, opUpsert} {
+			if s == pgbulk.Copy && op == opInsert {
+				continue // it has the lock of its COPY from the first row on
+			}
+			t.Run(fmt.Sprint(op, "/", name(s)), func(t *testing.T) {
+				conn, other := connect(t), connect(t)
+				table := pgbulk.Table{Name: newTable(t, conn, `id int primary key, "it's" int8`), Columns: []string{"id", "it's"}, Key: []string{"id"}}
+				rows := pgbulk.Values(seq(40, func(i int) []any { // enough that Auto copies
+					if i == 1 {
+						must(t, other, "alter table "+table.Name.Sanitize()+` alter "it's" type float8`)
+					}
+					return []any{i, 4607182418800017408}
+				}))
+				_, err := op.call(t.Context(), conn, table, rows, settings{Strategy: s})
+				if s == pgbulk.Auto && op == opInsert {
+					if err == nil || !strings.Contains(err.Error(), "the table was altered") {
+						t.Errorf("error %v", err)
+					}
+				} else if err != nil { // it is converted
+					t.Error(err)
+				}
+				if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()+` where "it's" <> 4607182418800017408`); n != 0 {
+					t.Errorf("%d values were mistaken", n)
+				}
+				usable(t, conn)
+			})
+		}
+	}
+}
