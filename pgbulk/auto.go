@@ -28,16 +28,17 @@ const largeRow = 800
 const fewRows = 30
 
 func (a *auto) begin(row []any) {
+	c := a.session
 	switch {
-	case leftOut(row) != nil || len(a.session.plan.omitted) > 0:
-		a.become(&bind{session: a.session}, row)
-	case a.session.staged():
+	case leftOut(row) != nil || len(c.plan.omitted) > 0:
+		a.become(&bind{session: c}, row)
+	case c.staged():
 		a.staging = true
-		if !a.session.enc.binary() {
-			a.become(&bind{session: a.session}, row)
+		if !c.enc.binary() {
+			a.become(&bind{session: c}, row)
 			return
 		}
-		a.stages = a.session.plan.layout.mayStage && !a.session.plan.plainInsert()
+		a.stages = c.plan.layout.mayStage && !c.plan.plainInsert()
 	}
 }
 
@@ -52,18 +53,19 @@ func (a *auto) late() {
 }
 
 func (a *auto) row(ctx context.Context, row []any) error {
+	c, chunk := a.session, &a.session.buf.chunk
 	if leftOut(row) != nil {
-		a.become(&bind{session: a.session}, row)
-		return a.session.way.row(ctx, row)
+		a.become(&bind{session: c}, row)
+		return c.way.row(ctx, row)
 	}
-	size, referred := a.session.enc.size(row)
-	full := a.session.full(size)
-	if a.session.plan.known != nil && (full || !a.staging && a.large(size) && a.session.buf.chunk.size()+size > bufferSize) {
-		if err := a.session.refresh(ctx); err != nil {
+	size, referred := c.enc.size(row)
+	full := c.full(size)
+	if c.plan.known != nil && (full || !a.staging && a.large(size) && chunk.size()+size > bufferSize) {
+		if err := c.refresh(ctx); err != nil {
 			return err
 		}
-		if a.begin(row); a.session.way != strategy(a) {
-			return a.session.way.row(ctx, row)
+		if a.begin(row); c.way != strategy(a) {
+			return c.way.row(ctx, row)
 		}
 	}
 	if full {
@@ -71,22 +73,22 @@ func (a *auto) row(ctx context.Context, row []any) error {
 			return err
 		}
 	}
+	many := chunk.rows() >= fewRows-1 || chunk.size()+size > bufferSize
+	stages := a.stages && (c.keyed.unknown || c.keyed.inexact || !a.large(size))
 	switch {
-	case !a.staging && (full || a.session.plan.known == nil && (a.session.buf.chunk.rows() >= fewRows-1 || a.session.buf.chunk.size()+size > bufferSize)):
-		a.become(&copying{session: a.session, chosen: true}, row)
-	case full && a.stages && (a.session.keyed.unknown || a.session.keyed.inexact || !a.large(size)):
-		a.become(&copying{session: a.session, chosen: true}, row)
+	case !a.staging && (full || c.plan.known == nil && many), full && stages:
+		a.become(&copying{session: c, chosen: true}, row)
 	case full:
 		a.statements(row)
 	default:
-		a.session.buf.chunk.grow(size-referred, a.session.plan.chunkBytes)
-		if err := a.session.enc.add(&a.session.buf.chunk, row, false); err != nil {
+		chunk.grow(size-referred, c.plan.chunkBytes)
+		if err := c.enc.add(chunk, row, false); err != nil {
 			return err
 		}
-		a.session.watch(nil)
+		c.watch(nil)
 		return nil
 	}
-	return a.session.way.row(ctx, row)
+	return c.way.row(ctx, row)
 }
 
 // settle asks, before the first of several statements, what triggers may do to keys, and whether an
@@ -128,15 +130,15 @@ func (a *auto) end(ctx context.Context) error {
 
 // statements chooses Bind or Unnest.
 func (a *auto) statements(row []any) {
-	few := fewRows
-	if a.session.plan.known != nil {
+	c, few := a.session, fewRows
+	if c.plan.known != nil {
 		few = 2 // the statement has been parsed
 	}
-	unnests := (a.staging || a.session.plan.known != nil) && a.session.buf.chunk.rows() >= few
-	if unnests && arrayTypes(a.session.enc.m, a.session.enc.columns) != nil {
-		a.become(&bind{session: a.session, unnests: true}, row)
+	unnests := (a.staging || c.plan.known != nil) && c.buf.chunk.rows() >= few
+	if unnests && arrayTypes(c.enc.m, c.enc.columns) != nil {
+		a.become(&bind{session: c, unnests: true}, row)
 	} else {
-		a.become(&bind{session: a.session}, row)
+		a.become(&bind{session: c}, row)
 	}
 }
 

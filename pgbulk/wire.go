@@ -28,14 +28,10 @@ type wire struct {
 
 	stop  atomic.Bool // there was an error: nothing that is written now will be of use
 	begun time.Time
-	readsEarly
-}
 
-// readsEarly is how the server's messages are read while others are still written.
-type readsEarly struct {
-	early  bool        // they are
-	reader *time.Timer // begins that; nil as long as no write had to wait
-	read   func()      // the server's messages
+	read   func()      // reads the server's messages
+	early  bool        // which has begun while others are written
+	reader *time.Timer // begins it; nil as long as no write had to wait
 }
 
 // readAfter is how long an exchange runs before the server's messages are read while it is still
