@@ -17,8 +17,9 @@ type auto struct {
 func (*auto) name() Strategy                                  { return Bind } // of no rows
 func (*auto) locate(context.Context, *Error, *pgconn.PgError) {}
 
-// largeRow is the size in bytes from which several statements are better than a temporary table, into
-// which the server writes every row a second time; see docs/evidence/pgbulk.md for the measurement.
+// largeRow is the size in bytes from which several statements are better than a temporary table,
+// into which the server writes every row a second time; see docs/evidence/pgbulk.md for the
+// measurement.
 const largeRow = 800
 
 // fewRows is the number of rows from which COPY straight into the table is better than Bind: its

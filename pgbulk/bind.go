@@ -189,8 +189,8 @@ func (b *bind) end(ctx context.Context) error {
 	return nil
 }
 
-// writeValues writes the chunk as an INSERT with VALUES, or the like. The statement is parsed again only
-// if its number of rows has changed.
+// writeValues writes the chunk as an INSERT with VALUES, or the like. The statement is parsed again
+// only if its number of rows has changed.
 func (b *bind) writeValues() {
 	c, s := &b.session.buf.chunk, b.session.stream
 	params := c.rows() * b.params()
@@ -212,9 +212,9 @@ func (b *bind) writeValues() {
 	b.hurry(lent || parse)
 }
 
-// hurry flushes a statement that others follow, if it must go out before they come. The chunk that it
-// refers to is about to be used again, or the server has parsed it: statement_timeout runs from the
-// Parse to the Execute, however long the source of rows takes between them.
+// hurry flushes a statement that others follow, if it must go out before they come. The chunk that
+// it refers to is about to be used again, or the server has parsed it: statement_timeout runs from
+// the Parse to the Execute, however long the source of rows takes between them.
 func (b *bind) hurry(must bool) {
 	if must && !b.single {
 		b.session.stream.flush()
@@ -292,8 +292,8 @@ func (b *bind) appendStatement(sql []byte, source string, several bool) []byte {
 }
 
 // parts are the statement before and after its rows. An update need not count how often a key comes
-// if it is known that each comes once. Of a row that exists, an upsert does not set the columns that
-// were left out for being zero.
+// if it is known that each comes once. Of a row that exists, an upsert does not set the columns
+// that were left out for being zero.
 func (b *bind) parts() (head, tail string) {
 	k := &b.session.keyed
 	if b.session.plan.op == opUpdate && b.single && k.remembers && !k.inexact && k.pairSecond == 0 && b.session.plan.returned == nil {
@@ -309,8 +309,8 @@ func (b *bind) parts() (head, tail string) {
 	return head, tail + b.session.plan.returns()
 }
 
-// sorted reports whether the statement is to be sorted, where that is nearly free: it has all of the
-// call's rows, none are returned, and the server fills in no other columns.
+// sorted reports whether the statement is to be sorted, where that is nearly free: it has all of
+// the call's rows, none are returned, and the server fills in no other columns.
 func (b *bind) sorted() bool {
 	return b.session.keyed.sorts && b.single && b.session.plan.returned == nil && !b.session.plan.layout.fills
 }
@@ -349,7 +349,7 @@ func (b *bind) place(e *Error, n, first, last int) bool {
 	return true
 }
 
-// search looks for the row among those of a statement, whose error names none.
+// search looks for the row in a statement whose error names none.
 func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept bool) {
 	first := e.Row
 	switch {

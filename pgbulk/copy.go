@@ -134,7 +134,7 @@ const altered = "pgbulk: altered "
 
 // sameTypes is a statement that fails if the table, or the types of its columns, are no longer what
 // was described: the same bytes can be valid for both types, so COPY would not notice. It comes
-// after COPY, whose lock keeps others from altering the table. The types are those of a row's
+// after COPY, whose lock keeps others from altering the table. It asks for the types of a row's
 // fields, for which the server need not search its catalogs. What differs is no integer.
 func (c *copying) sameTypes() string {
 	types, want := make([]string, len(c.session.enc.columns)), make([]string, len(c.session.enc.columns))

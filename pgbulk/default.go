@@ -60,8 +60,8 @@ func (b *bind) parameterColumn(i int) *column {
 	return nil
 }
 
-// keyParams says which of a row's parameters are its key, of which some columns are left out. known
-// is false if a part of the key is.
+// keyParams says which of a row's parameters are its key. known is false if the row leaves a part
+// of the key out.
 func keyParams(isKey, out []bool) (params []bool, known bool) {
 	if out == nil {
 		return isKey, true

@@ -31,7 +31,7 @@ type relation struct {
 	oid, name string // the latter with its schema
 	role      string // that is current
 	mayStage  bool   // this role may make temporary tables like it here
-	watched   bool   // by event triggers, which may refuse that
+	watched   bool   // there are event triggers, which may refuse that
 	rekeys    bool   // a trigger or rule may give a row that is inserted another key, or drop it
 	triggers  bool   // it or a partition may have some, which may do that too
 	plain     bool   // it is a table, and not partitioned
@@ -106,7 +106,7 @@ func (l *layout) take(columns []string, row [][]byte) error {
 // flags reads booleans that concat has joined.
 func flags(text []byte) func(i int) bool { return func(i int) bool { return text[i] == 't' } }
 
-// collations are clauses by OID: those that are PostgreSQL's own have the same in every database.
+// collations are COLLATE clauses by OID. PostgreSQL's own have the same OID in every database.
 var collations = map[string]string{"0": "", "100": "", "950": ` collate pg_catalog."C"`, "951": ` collate pg_catalog."POSIX"`}
 
 // nameCollations puts clauses in place of the collations' OIDs.

@@ -48,7 +48,7 @@ const (
 	shapeNumeric
 )
 
-// shapes are those of the codecs that pgx registers itself.
+// shapes has the codecs that pgx registers itself.
 var shapes = map[pgtype.Codec]shape{
 	pgtype.TextCodec{}: shapeText, pgtype.ByteaCodec{}: shapeBytea,
 	pgtype.Int2Codec{}: shapeInt2, pgtype.Int4Codec{}: shapeInt4, pgtype.Int8Codec{}: shapeInt8,

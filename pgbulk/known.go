@@ -26,7 +26,7 @@ type knownTable struct {
 	columns  []string
 	guard    string             // its name
 	prepared map[string]*insert // by their text
-	sent     *insert            // by the current call, if it is kept
+	sent     *insert            // is what the current call sent, if it is kept
 }
 
 // insert is a prepared statement that takes rows. Update and Delete have them too.
@@ -140,8 +140,8 @@ func (l *layout) takesRowsOf(other *layout) bool {
 	return slices.Equal(l.columns, other.columns)
 }
 
-// prepare has a statement parsed, if it must be, and returns its name. One that serves any number of
-// rows, or a single row, is kept for the next call.
+// prepare has a statement parsed, if it must be, and returns its name. One that serves any number
+// of rows, or a single row, is kept for the next call.
 func (c *session) prepare(sql []byte, types []uint32, params int, keep bool) string {
 	known := c.plan.known
 	if known == nil || !keep || len(known.prepared) >= keptPerConn && known.prepared[string(sql)] == nil {

@@ -116,7 +116,7 @@ func (c *copying) saves() bool {
 	return c.session.plan.LocateWithin > 0 || c.session.keyed.remembers || c.session.keyed.inexact
 }
 
-// search looks for the row that an error is about among those of the stage.
+// search looks in the stage for the row that an error is about.
 func (c *copying) search(ctx context.Context, e *Error, code string) {
 	from, to := c.session.halve(ctx, e, code, c.session.n, func(ctx context.Context, from, to int) error {
 		return c.session.exec(ctx, c.insertSelect(fmt.Sprintf(
@@ -232,8 +232,8 @@ func aboutRow(e *pgconn.PgError) bool {
 	return len(e.Code) == 5 && slices.Contains([]string{"21", "22", "23", "44", "P0"}, e.Code[:2])
 }
 
-// ofNoRow reports whether an error is never about a row: SQLSTATE classes invalid transaction state,
-// transaction rollback, insufficient resources, object not in prerequisite state, operator
+// ofNoRow reports whether an error is never about a row: SQLSTATE classes invalid transaction
+// state, transaction rollback, insufficient resources, object not in prerequisite state, operator
 // intervention and system error.
 func ofNoRow(e *pgconn.PgError) bool {
 	return len(e.Code) == 5 && slices.Contains([]string{"25", "40", "53", "55", "57", "58"}, e.Code[:2])

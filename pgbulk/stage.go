@@ -63,7 +63,7 @@ func (c *copying) stageColumns() []string {
 	return definitions
 }
 
-// insertSelect is the statement that takes the rows out of the stage, those for which where holds.
+// insertSelect is the statement that takes the rows out of the stage for which where holds.
 func (c *copying) insertSelect(where string) string {
 	var b strings.Builder
 	head, tail := c.session.plan.parts(&c.session.plan.table, c.session.plan.layout.collation)

@@ -89,8 +89,7 @@ func (b *bind) appendSelect(sql []byte) []byte {
 // unnested stands for the number of rows of a statement that takes any.
 const unnested = -1
 
-// appendFields appends all fields, row by row, and returns how many bytes those of each column have
-// together.
+// appendFields appends all fields, row by row, and returns how many bytes each column has.
 func (c *chunk) appendFields(dst []field, sizes []int, columns int) ([]field, []int) {
 	sizes = append(sizes[:0], make([]int, columns)...)
 	at, ref := 0, 0

@@ -214,8 +214,8 @@ func (w *wire) parse(name, sql string, types []uint32, n int) {
 	}
 }
 
-// bind sends the beginning of a Bind message of a statement, up to its parameters, of which there
-// are n and which have size bytes. formats are the format codes, which recur; if they are all the
+// bind sends the beginning of a statement's Bind message, up to its n parameters, which have size
+// bytes. formats are the format codes, which recur; if they are all the
 // same the message says it once.
 func (w *wire) bind(name string, formats []byte, n, size int) {
 	same := !slices.ContainsFunc(formats, func(f byte) bool { return f != formats[0] })
