@@ -72,10 +72,11 @@ func TestDatabaseSQL(t *testing.T) {
 		// A connection that had to be closed is not used again by database/sql.
 		ctx, cancel := context.WithCancel(t.Context())
 		err = raw(conn, func(db pgbulk.DB) error {
-			_, err := opUpsert.call(ctx, db, table, pgbulk.Values(seq(1, func(int) []any {
+			_, err := opUpsert.call(ctx, db, table, pgbulk.Values(func(yield func([]any) bool) {
 				cancel()
-				return []any{100, "x"}
-			})), settings{Strategy: s})
+				for i := 100; yield([]any{i, "x"}); i++ { // until the call has noticed
+				}
+			}), settings{Strategy: s})
 			return err
 		})
 		if !errors.Is(err, context.Canceled) || count() != 5 {
