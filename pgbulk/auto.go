@@ -9,18 +9,17 @@ import (
 // auto keeps the first rows in the chunk until it knows which strategy is best for them, and then
 // leaves them to that one. All that is chosen is chosen here.
 type auto struct {
-	session *call
+	session *session
 	staging bool // Copy would need a temporary table
 	stages  bool // and may make one
 }
 
 func (*auto) name() Strategy                                  { return Bind } // of no rows
-func (*auto) affected() int64                                 { return 0 }
 func (*auto) locate(context.Context, *Error, *pgconn.PgError) {}
 
-// largeRow is the size in bytes from which Bind is better. Copying into a temporary table has the
-// server write every row twice, which costs more than the parsing of statements does once a row is
-// larger than about this; see docs/evidence/pgbulk.md for the measurement.
+// largeRow is the size in bytes from which several statements are better than a temporary table,
+// into which the server writes every row a second time; see docs/evidence/pgbulk.md for the
+// measurement.
 const largeRow = 800
 
 // fewRows is the number of rows from which COPY straight into the table is better than Bind: its
@@ -30,16 +29,17 @@ const largeRow = 800
 const fewRows = 30
 
 func (a *auto) begin(row []any) {
+	c := a.session
 	switch {
-	case leftOut(row) != nil || len(a.session.omitted) > 0:
-		a.become(newBind(a.session), row)
-	case a.session.staged():
+	case leftOut(row) != nil || len(c.plan.omitted) > 0:
+		a.become(&bind{session: c}, row)
+	case c.staged():
 		a.staging = true
-		if !a.session.binary() {
-			a.become(newBind(a.session), row)
+		if !c.enc.binary() {
+			a.become(&bind{session: c}, row)
 			return
 		}
-		a.stages = a.session.layout.mayStage && !a.session.plainInsert()
+		a.stages = c.plan.layout.mayStage && !c.plan.plainInsert()
 	}
 }
 
@@ -50,45 +50,78 @@ func (a *auto) become(s strategy, row []any) {
 }
 
 func (a *auto) late() {
-	a.become(newBind(a.session), nil)
+	a.become(&bind{session: a.session}, nil)
 }
 
 func (a *auto) row(ctx context.Context, row []any) error {
+	c, chunk := a.session, &a.session.buf.chunk
 	if leftOut(row) != nil {
-		a.become(newBind(a.session), row)
-		return a.session.way.row(ctx, row)
+		a.become(&bind{session: c}, row)
+		return c.way.row(ctx, row)
 	}
-	size, referred := a.session.size(row)
-	full := a.session.full(size)
-	if a.session.known != nil && (full || !a.staging && a.session.large(size) && a.session.chunk.size()+size > bufferSize) {
-		if err := a.session.refresh(ctx); err != nil {
+	size, referred := c.enc.size(row)
+	full := c.full(size)
+	if c.plan.known != nil && (full || !a.staging && a.large(size) && chunk.size()+size > bufferSize) {
+		if err := c.refresh(ctx); err != nil {
 			return err
 		}
-		if a.begin(row); a.session.way != strategy(a) {
-			return a.session.way.row(ctx, row)
+		if a.begin(row); c.way != strategy(a) {
+			return c.way.row(ctx, row)
 		}
 	}
 	if full {
-		if err := a.session.settleTriggers(ctx); err != nil {
+		if err := a.settle(ctx); err != nil {
 			return err
 		}
 	}
+	many := chunk.rows() >= fewRows-1 || chunk.size()+size > bufferSize
+	stages := a.stages && (c.keyed.unknown || c.keyed.inexact || !a.large(size))
 	switch {
-	case !a.staging && (full || a.session.known == nil && (a.session.chunk.rows() >= fewRows-1 || a.session.chunk.size()+size > bufferSize)):
-		a.become(&copying{session: a.session, chosen: true}, row)
-	case full && a.stages && (a.session.keyed.unknown || a.session.keyed.inexact || !a.session.large(size)):
-		a.become(&copying{session: a.session, chosen: true}, row)
+	case !a.staging && (full || c.plan.known == nil && many), full && stages:
+		a.become(&copying{session: c, chosen: true}, row)
 	case full:
 		a.statements(row)
 	default:
-		a.session.chunk.grow(size-referred, a.session.chunkBytes)
-		if err := a.session.add(&a.session.chunk, row, false); err != nil {
+		chunk.grow(size-referred, c.plan.chunkBytes)
+		if err := c.enc.add(chunk, row, false); err != nil {
 			return err
 		}
-		a.session.watch(nil)
+		c.watch(nil)
 		return nil
 	}
-	return a.session.way.row(ctx, row)
+	return c.way.row(ctx, row)
+}
+
+// settle asks, before the first of several statements, what triggers may do to keys, and whether an
+// event trigger refuses to let the stage be made.
+func (a *auto) settle(ctx context.Context) error {
+	c := a.session
+	if err := c.settleTriggers(ctx); err != nil || !a.stages || !c.plan.layout.watched {
+		return err
+	}
+	begin, end := "begin", "rollback"
+	if c.inTx {
+		begin, end = "savepoint "+savepoint, "rollback to savepoint "+savepoint+"; release savepoint "+savepoint
+	}
+	return c.meanwhile(func() error {
+		stage := copying{session: c}
+		create := stage.createStage()
+		if c.inTx {
+			create = ifMissing(stage.stage, create)
+		}
+		err := c.exec(ctx, begin)
+		if err == nil {
+			err = c.exec(ctx, create)
+			_, refused := asType[*pgconn.PgError](err)
+			if a.stages = !refused; refused && !c.pc.IsClosed() && ctx.Err() == nil {
+				err = nil
+			}
+		}
+		if err == nil {
+			err = c.exec(ctx, end)
+		}
+		return err
+	})
 }
 
 func (a *auto) end(ctx context.Context) error {
@@ -98,24 +131,25 @@ func (a *auto) end(ctx context.Context) error {
 
 // statements chooses Bind or Unnest.
 func (a *auto) statements(row []any) {
-	few := fewRows
-	if a.session.known != nil {
+	c, few := a.session, fewRows
+	if c.plan.known != nil {
 		few = 2 // the statement has been parsed
 	}
-	unnests := (a.staging || a.session.known != nil) && a.session.chunk.rows() >= few && !a.session.large(0)
-	if unnests && arrayTypes(a.session.m, a.session.columns) != nil {
-		a.become(newUnnest(a.session), row)
+	unnests := (a.staging || c.plan.known != nil) && c.buf.chunk.rows() >= few
+	if unnests && arrayTypes(c.enc.m, c.enc.columns) != nil {
+		a.become(&bind{session: c, unnests: true}, row)
 	} else {
-		a.become(newBind(a.session), row)
+		a.become(&bind{session: c}, row)
 	}
 }
 
 // full reports whether the chunk has no room for another row of the given size.
-func (c *call) full(size int) bool {
-	return c.chunk.rows() >= c.chunkRows || size > c.chunkBytes-c.chunk.size()
+func (c *session) full(size int) bool {
+	return c.buf.chunk.rows() >= c.plan.chunkRows || size > c.plan.chunkBytes-c.buf.chunk.size()
 }
 
 // large reports whether the rows seen so far, and one more of the given size, are large ones.
-func (c *call) large(size int) bool {
-	return (c.chunk.size()+size)/(c.chunk.rows()+1) >= largeRow
+func (a *auto) large(size int) bool {
+	c := &a.session.buf.chunk
+	return (c.size()+size)/(c.rows()+1) >= largeRow
 }

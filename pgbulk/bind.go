@@ -11,35 +11,34 @@ import (
 
 // bind sends a statement with parameters for each chunk of rows, all pipelined under one Sync.
 type bind struct {
-	session   *call
-	write     func() // the chunk as a statement
-	statement string // its name
-	parsed    int    // rows of the statement that was parsed last, or unnested
-	sent      []int  // first rows of the statements
-	described bool   // what they return
-	begun     bool   // our transaction
-	single    bool   // the statement has all rows of the call
-	out       []bool // columns that the rows of the chunk leave to their DEFAULT; nil if none
-	mixed     bool   // an earlier statement left out others
+	session   *session
+	unnests   bool     // Unnest was chosen
+	arrays    []uint32 // types of arrays of the columns' types, if it can be
+	statement string   // its name
+	parsed    int      // rows of the statement that was parsed last, or unnested
+	sent      []int    // first rows of the statements
+	described bool     // what they return
+	begun     bool     // our transaction
+	single    bool     // the statement has all rows of the call
+	out       []bool   // columns that the rows of the chunk leave to their DEFAULT; nil if none
+	mixed     bool     // an earlier statement left out others
 }
 
-func newBind(c *call) *bind {
-	b := &bind{session: c}
-	b.write = b.values
-	return b
-}
-
-func (*bind) name() Strategy { return Bind }
-func (*bind) begin([]any)    {}
-func (b *bind) late()        { b.parsed = 0 }
-func (b *bind) again()       { b.parsed, b.sent = 0, nil }
-
-func (b *bind) affected() int64 {
-	if b.session.stream == nil {
-		return 0
+func (b *bind) name() Strategy {
+	if b.unnests && (b.arrays != nil || b.session.n == 0) {
+		return Unnest
 	}
-	return b.session.stream.affected
+	return Bind
 }
+
+func (b *bind) begin([]any) {
+	if b.unnests {
+		b.arrays = arrayTypes(b.session.enc.m, b.session.enc.columns)
+	}
+}
+
+func (b *bind) late()  { b.parsed, b.arrays = 0, nil }
+func (b *bind) again() { b.parsed, b.sent = 0, nil }
 
 func (b *bind) row(ctx context.Context, row []any) error {
 	if out := leftOut(row); !slices.Equal(out, b.out) {
@@ -47,7 +46,7 @@ func (b *bind) row(ctx context.Context, row []any) error {
 			return err
 		}
 	}
-	size, referred := b.session.size(row)
+	size, referred := b.session.enc.size(row)
 	if b.session.full(size) {
 		if err := b.session.settleTriggers(ctx); err != nil {
 			return err
@@ -55,14 +54,14 @@ func (b *bind) row(ctx context.Context, row []any) error {
 		if err := b.send(ctx); err != nil {
 			return err
 		}
-		b.session.chunk.reset(b.session.n)
+		b.session.buf.chunk.reset(b.session.n)
 	}
 	// A large row is a statement of its own, for which not even its bytes are copied.
-	large := size > b.session.chunkBytes
+	large := size > b.session.plan.chunkBytes
 	if !large {
-		b.session.chunk.grow(size-referred, b.session.chunkBytes)
+		b.session.buf.chunk.grow(size-referred, b.session.plan.chunkBytes)
 	}
-	if err := b.session.add(&b.session.chunk, row, large); err != nil {
+	if err := b.session.enc.add(&b.session.buf.chunk, row, large); err != nil {
 		return err
 	}
 	if b.session.watch(b.out) {
@@ -75,36 +74,36 @@ func (b *bind) row(ctx context.Context, row []any) error {
 		return err
 	}
 	b.session.stream.flush() // while the row is ours
-	b.session.chunk.reset(b.session.n + 1)
+	b.session.buf.chunk.reset(b.session.n + 1)
 	return nil
 }
 
 // leaveOut keeps to one chunk only rows that leave the same columns to their DEFAULT.
 func (b *bind) leaveOut(ctx context.Context, out []bool) error {
-	if b.session.op.byKey() {
-		return &rowError{b.session.n, b.session.columns[slices.Index(out, true)].name, errDefault}
+	if b.session.plan.op.byKey() {
+		return &rowError{b.session.n, b.session.enc.columns[slices.Index(out, true)].name, errDefault}
 	}
-	if b.session.chunk.rows() > 0 {
+	if b.session.buf.chunk.rows() > 0 {
 		if err := b.session.settleTriggers(ctx); err != nil {
 			return err
 		}
 		if err := b.send(ctx); err != nil {
 			return err
 		}
-		b.session.chunk.reset(b.session.n)
+		b.session.buf.chunk.reset(b.session.n)
 	}
 	b.mixed = b.mixed || len(b.sent) > 0
-	b.out, b.parsed, b.session.omits = out, 0, out != nil
+	b.out, b.parsed, b.session.enc.omits = out, 0, out != nil
 	return nil
 }
 
 // send sends the chunk, if it has rows.
 func (b *bind) send(ctx context.Context) error {
-	if b.session.chunk.rows() == 0 {
+	if b.session.buf.chunk.rows() == 0 {
 		return nil
 	}
-	if size := b.session.chunk.size() + bindOverhead + 4*len(b.session.columns); size > maxValue {
-		return &rowError{row: b.session.chunk.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
+	if size := b.session.buf.chunk.size() + bindOverhead + 4*len(b.session.enc.columns); size > maxValue {
+		return &rowError{row: b.session.buf.chunk.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
 	}
 	if b.session.stream == nil {
 		if !b.single {
@@ -115,22 +114,26 @@ func (b *bind) send(ctx context.Context) error {
 		b.start(ctx)
 	}
 	if !b.session.stopped() {
-		b.write()
-		b.sent = append(b.sent, b.session.chunk.first)
+		if b.arrays == nil || b.out != nil || b.session.buf.chunk.rows() == 1 {
+			b.writeValues()
+		} else {
+			b.writeArrays()
+		}
+		b.sent = append(b.sent, b.session.buf.chunk.first)
 	}
 	return nil
 }
 
 // sendTwice sends the chunk's last row alone, as two rows with the same key.
 func (b *bind) sendTwice(ctx context.Context) error {
-	if b.session.chunk.size() > maxValue/4 {
+	if b.session.buf.chunk.size() > maxValue/4 {
 		return &rowError{row: b.session.n, err: errAgain} // the server could not be asked
 	}
-	again := b.session.chunk.appendRow(nil, b.session.chunk.rows()-1)
-	b.session.chunk.reset(b.session.n)
+	again := b.session.buf.chunk.appendRow(nil, b.session.buf.chunk.rows()-1)
+	b.session.buf.chunk.reset(b.session.n)
 	for range 2 {
-		b.session.chunk.data = append(b.session.chunk.data, again...)
-		b.session.chunk.ends = append(b.session.chunk.ends, rowEnd{data: len(b.session.chunk.data)})
+		b.session.buf.chunk.data = append(b.session.buf.chunk.data, again...)
+		b.session.buf.chunk.ends = append(b.session.buf.chunk.ends, rowEnd{data: len(b.session.buf.chunk.data)})
 	}
 	if err := b.send(ctx); err != nil {
 		return err
@@ -145,17 +148,17 @@ const savepoint = "pgbulk"
 // saves reports whether the rows go after a savepoint in the caller's transaction: the search for a
 // row at fault begins there. If there is but one row there is no search.
 func (b *bind) saves() bool {
-	return b.session.inTx && b.session.LocateWithin > 0 && !(b.single && b.session.n == 1)
+	return b.session.inTx && b.session.plan.LocateWithin > 0 && !(b.single && b.session.n == 1)
 }
 
 // start begins the exchange. Several statements under one Sync are one transaction too, but not to
 // every pooler.
 func (b *bind) start(ctx context.Context) {
 	b.session.openStream(ctx)
-	if b.session.known != nil {
-		b.session.stream.message('D', "S"+b.session.known.guard)
+	if b.session.plan.known != nil {
+		b.session.stream.message('D', "S"+b.session.plan.known.guard)
 	}
-	b.begun = !b.session.inTx && (b.session.returned != nil || !b.single)
+	b.begun = !b.session.inTx && (b.session.plan.returned != nil || !b.single)
 	switch {
 	case b.saves():
 		b.session.stream.command("savepoint " + savepoint)
@@ -165,7 +168,7 @@ func (b *bind) start(ctx context.Context) {
 }
 
 func (b *bind) end(ctx context.Context) error {
-	if b.session.stream == nil && b.session.chunk.rows() == 0 {
+	if b.session.stream == nil && b.session.buf.chunk.rows() == 0 {
 		return nil
 	}
 	b.single = b.session.stream == nil && b.out == nil
@@ -179,26 +182,26 @@ func (b *bind) end(ctx context.Context) error {
 	switch {
 	case b.saves():
 		b.session.stream.command("release savepoint " + savepoint)
-	case b.begun && b.session.returned == nil:
+	case b.begun && b.session.plan.returned == nil:
 		b.session.stream.command("commit")
 	}
 	b.session.stream.sync()
 	return nil
 }
 
-// values writes the chunk as an INSERT with VALUES, or the like. The statement is parsed again only
-// if its number of rows has changed.
-func (b *bind) values() {
-	c, s := &b.session.chunk, b.session.stream
+// writeValues writes the chunk as an INSERT with VALUES, or the like. The statement is parsed again
+// only if its number of rows has changed.
+func (b *bind) writeValues() {
+	c, s := &b.session.buf.chunk, b.session.stream
 	params := c.rows() * b.params()
 	parse := b.parsed != c.rows()
 	if parse {
 		b.sign()
-		b.session.sql = b.appendInsert(b.session.sql[:0], c.rows())
-		b.statement = b.session.prepare(b.session.types, params, c.rows() == 1)
+		b.session.buf.sql = b.appendInsert(b.session.buf.sql[:0], c.rows())
+		b.statement = b.session.prepare(b.session.buf.sql, b.session.buf.types, params, c.rows() == 1)
 		b.parsed = c.rows()
 	}
-	s.bind(b.statement, b.session.formats, params, c.size()+b.session.resultFormats())
+	s.bind(b.statement, b.session.buf.formats, params, c.size()+b.session.plan.resultFormats())
 	lent := c.referred == 0 && len(c.data) >= bufferSize/2
 	if lent {
 		s.refer(alias(c.data))
@@ -209,9 +212,9 @@ func (b *bind) values() {
 	b.hurry(lent || parse)
 }
 
-// hurry flushes a statement that others follow, if it must go out before they come. The chunk that it
-// refers to is about to be used again, or the server has parsed it: statement_timeout runs from the
-// Parse to the Execute, however long the source of rows takes between them.
+// hurry flushes a statement that others follow, if it must go out before they come. The chunk that
+// it refers to is about to be used again, or the server has parsed it: statement_timeout runs from
+// the Parse to the Execute, however long the source of rows takes between them.
 func (b *bind) hurry(must bool) {
 	if must && !b.single {
 		b.session.stream.flush()
@@ -220,11 +223,11 @@ func (b *bind) hurry(must bool) {
 
 // sign settles the types and formats of the parameters of a row.
 func (b *bind) sign() {
-	b.session.types, b.session.formats = b.session.types[:0], b.session.formats[:0]
-	for i, c := range b.session.columns {
+	b.session.buf.types, b.session.buf.formats = b.session.buf.types[:0], b.session.buf.formats[:0]
+	for i, c := range b.session.enc.columns {
 		if b.out == nil || !b.out[i] {
-			b.session.types = append(b.session.types, c.oid)
-			b.session.formats = append(b.session.formats, byte(c.format))
+			b.session.buf.types = append(b.session.buf.types, c.oid)
+			b.session.buf.formats = append(b.session.buf.formats, byte(c.format))
 		}
 	}
 }
@@ -233,13 +236,13 @@ func (b *bind) sign() {
 // returned is described before, once: it is the same for all statements of the call.
 func (b *bind) execute() {
 	s := b.session.stream
-	s.reserve(20 + b.session.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
-	if b.session.returned == nil {
+	s.reserve(20 + b.session.plan.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
+	if b.session.plan.returned == nil {
 		s.execute()
 		return
 	}
-	s.int16(len(b.session.returned.formats))
-	for _, f := range b.session.returned.formats {
+	s.int16(len(b.session.plan.returned.formats))
+	for _, f := range b.session.plan.returned.formats {
 		s.int16(int(f))
 	}
 	if !b.described {
@@ -251,71 +254,70 @@ func (b *bind) execute() {
 
 // appendInsert appends the statement for a number of rows.
 func (b *bind) appendInsert(sql []byte, rows int) []byte {
-	head, tail := b.parts()
-	sql = append(sql, head...)
-	sorted := b.sorted() && rows > 1
-	if sorted {
-		sql = append(sql, "select * from ("...)
-	}
-	sql = append(sql, "values "...)
+	values := append(b.session.buf.values[:0], "values "...)
 	n := 0
 	for r := range rows {
-		if r > 0 {
-			sql = append(sql, ',')
-		}
-		for i := range b.session.columns {
-			if i == 0 {
-				sql = append(sql, '(')
-			} else {
-				sql = append(sql, ',')
+		for i := range b.session.enc.columns {
+			switch {
+			case i > 0:
+				values = append(values, ',')
+			case r > 0:
+				values = append(values, ",("...)
+			default:
+				values = append(values, '(')
 			}
 			if b.out != nil && b.out[i] {
-				sql = append(sql, "default"...)
+				values = append(values, "default"...)
 				continue
 			}
 			n++
-			sql = strconv.AppendInt(append(sql, '$'), int64(n), 10)
+			values = strconv.AppendInt(append(values, '$'), int64(n), 10)
 		}
-		sql = append(sql, ')')
+		values = append(values, ')')
 	}
-	if sorted {
-		sql = append(sql, b.asSorted()...)
+	b.session.buf.values = values
+	return b.appendStatement(sql, alias(values), rows > 1)
+}
+
+// appendStatement appends the statement for a source of rows, VALUES or SELECT.
+func (b *bind) appendStatement(sql []byte, source string, several bool) []byte {
+	head, tail := b.parts()
+	if !several || !b.sorted() {
+		return append(append(append(sql, head...), source...), tail...)
 	}
+	sql = append(append(append(sql, head...), "select * from ("...), source...)
+	columns := quoteAll(b.session.plan.table.Columns)
+	sql = append(sql, ") as v ("+columns+")"+b.session.orderBy()...)
 	return append(sql, tail...)
 }
 
 // parts are the statement before and after its rows. An update need not count how often a key comes
-// if it is known that each comes once. Of a row that exists, an upsert does not set the columns that
-// were left out for being zero.
+// if it is known that each comes once. Of a row that exists, an upsert does not set the columns
+// that were left out for being zero.
 func (b *bind) parts() (head, tail string) {
 	k := &b.session.keyed
-	if b.session.op == opUpdate && b.single && k.remembers && !k.inexact && k.pairSecond == 0 && b.session.returned == nil {
-		return b.session.byKeyParts(&b.session.table, nil)
+	if b.session.plan.op == opUpdate && b.single && k.remembers && !k.inexact && k.pairSecond == 0 && b.session.plan.returned == nil {
+		return b.session.plan.byKeyParts(&b.session.plan.table, nil)
 	}
-	s := b.session.settings
-	if s.op == opUpsert && b.out != nil && len(b.session.omitted) > 0 {
+	s := b.session.plan.settings
+	if s.op == opUpsert && b.out != nil && len(b.session.plan.omitted) > 0 {
 		s.Set = slices.DeleteFunc(slices.Clone(s.Set), func(c string) bool {
-			return b.out[slices.Index(b.session.table.Columns, c)] && slices.Contains(b.session.omitted, c)
+			return b.out[slices.Index(b.session.plan.table.Columns, c)] && slices.Contains(b.session.plan.omitted, c)
 		})
 	}
-	head, tail = s.parts(&b.session.table, b.session.layout.collation)
-	return head, tail + b.session.returns()
+	head, tail = s.parts(&b.session.plan.table, b.session.plan.layout.collation)
+	return head, tail + b.session.plan.returns()
 }
 
-// sorted reports whether the statement is to be sorted, where that is nearly free: it has all of the
-// call's rows, none are returned, and the server fills in no other columns.
+// sorted reports whether the statement is to be sorted, where that is nearly free: it has all of
+// the call's rows, none are returned, and the server fills in no other columns.
 func (b *bind) sorted() bool {
-	return b.session.keyed.sorts && b.single && b.session.returned == nil && !b.session.layout.fills
-}
-
-// asSorted ends the subquery of a statement's rows.
-func (b *bind) asSorted() string {
-	return ") as v (" + quoteAll(b.session.table.Columns) + ")" + b.session.orderBy()
+	return b.session.keyed.sorts && b.single && b.session.plan.returned == nil && !b.session.plan.layout.fills
 }
 
 func (b *bind) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 	first, last, ok := b.failedStatement()
-	kept := b.session.chunk.first == first // its rows
+	kept := b.session.buf.chunk.first == first // its rows
 	n, inBind := bindPosition(pgErr)
 	switch {
 	case !ok:
@@ -336,7 +338,7 @@ func (b *bind) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 // place names the row and column of the n-th parameter of the statement of some rows.
 func (b *bind) place(e *Error, n, first, last int) bool {
 	if b.parsed == unnested && first < last {
-		e.Column = b.session.columns[n%len(b.session.columns)].name // the server does not say which row
+		e.Column = b.session.enc.columns[n%len(b.session.enc.columns)].name // the server does not say which row
 		return false
 	}
 	row := first + n/b.params()
@@ -347,14 +349,14 @@ func (b *bind) place(e *Error, n, first, last int) bool {
 	return true
 }
 
-// search looks for the row among those of a statement, whose error names none.
+// search looks for the row in a statement whose error names none.
 func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept bool) {
 	first := e.Row
 	switch {
 	case first == e.LastRow || b.session.pc.IsClosed():
 	case !kept: // others came after them
 		e.Unlocated = rowsGone
-	case b.session.LocateWithin > 0 && pgErr.Code != cardinalityViolation:
+	case b.session.plan.LocateWithin > 0 && pgErr.Code != cardinalityViolation:
 		begin := "begin"
 		switch {
 		case b.session.inTx:
@@ -362,10 +364,10 @@ func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept
 		case b.begun:
 			begin = "rollback; begin"
 		}
-		if b.session.exec(ctx, b.session.pc, begin) != nil {
+		if b.session.exec(ctx, begin) != nil {
 			return
 		}
-		from, to := b.session.halve(ctx, pgErr.Code, b.session.chunk.rows(), b.try)
+		from, to := b.session.halve(ctx, e, pgErr.Code, b.session.buf.chunk.rows(), b.try)
 		e.Row, e.LastRow = first+from, first+to-1
 	}
 }
@@ -373,10 +375,10 @@ func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept
 // try inserts some rows of the chunk, in an exchange of its own.
 func (b *bind) try(ctx context.Context, from, to int) error {
 	params := (to - from) * b.params()
-	s := open(ctx, b.session.pc, b.session.buffers)
-	s.parse("", alias(b.appendInsert(nil, to-from)), b.session.types, params)
-	s.bind("", b.session.formats, params, b.session.chunk.sizeOf(from, to))
-	b.session.chunk.write(&s.wire, from, to)
+	s := open(ctx, b.session.pc, b.session.buf)
+	s.parse("", alias(b.appendInsert(nil, to-from)), b.session.buf.types, params)
+	s.bind("", b.session.buf.formats, params, b.session.buf.chunk.sizeOf(from, to))
+	b.session.buf.chunk.write(&s.wire, from, to)
 	s.execute()
 	s.sync()
 	return s.close(ctx)

@@ -10,11 +10,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// call is one call's rows on their way.
-type call struct {
-	*plan
-	*buffers
-	encoder
+// session is one call's rows on their way.
+type session struct {
+	plan      *plan
+	buf       *buffers
+	enc       encoder
 	pc        *pgconn.PgConn
 	inTx      bool             // in the caller's transaction
 	hold      *pgconn.Pipeline // the connection's lock, which is a pipeline's that sends nothing
@@ -23,10 +23,7 @@ type call struct {
 	keyed     keyed
 	n         int   // rows so far
 	open      []int // columns that have had no value yet, so that their format may change
-	uncertain bool
-	prepared  *insert // the statement that was sent, if it is kept
-
-	triedAgain bool // rows, in the search for the one at fault
+	uncertain bool  // whether the rows are in
 }
 
 // strategy writes the rows of a call its way. Rows that came before it was chosen are in the chunk.
@@ -40,23 +37,21 @@ type strategy interface {
 	late()
 	// end sends what is left.
 	end(ctx context.Context) error
-	// affected is how many rows the server says it wrote.
-	affected() int64
 	// locate finds the row and column that an error of the server's is about.
 	locate(ctx context.Context, e *Error, pgErr *pgconn.PgError)
 }
 
 // start prepares to write rows.
-func (p *plan) start() *call {
+func (p *plan) start() *session {
 	pc := p.conn.PgConn()
-	c := &call{plan: p, pc: pc, inTx: pc.TxStatus() == 'T', buffers: pool.Get().(*buffers),
-		encoder: encoder{m: p.conn.TypeMap(), columns: slices.Clone(p.layout.columns)}}
-	c.chunk.reset(0)
+	c := &session{plan: p, pc: pc, inTx: pc.TxStatus() == 'T', buf: pool.Get().(*buffers),
+		enc: encoder{m: p.conn.TypeMap(), columns: slices.Clone(p.layout.columns)}}
+	c.buf.chunk.reset(0)
 	switch p.Strategy {
 	case Bind:
-		c.way = newBind(c)
+		c.way = &bind{session: c}
 	case Unnest:
-		c.way = newUnnest(c)
+		c.way = &bind{session: c, unnests: true}
 	case Copy:
 		c.way = &copying{session: c}
 	default:
@@ -69,7 +64,7 @@ func (p *plan) start() *call {
 }
 
 // run writes the rows of a source.
-func (c *call) run(ctx context.Context, source iter.Seq2[[]any, error]) (Result, error) {
+func (c *session) run(ctx context.Context, source iter.Seq2[[]any, error]) (Result, error) {
 	ended := false
 	defer func() {
 		// The source panicked, or ended the goroutine. Undo what was sent, and let that continue.
@@ -93,16 +88,16 @@ func (c *call) run(ctx context.Context, source iter.Seq2[[]any, error]) (Result,
 }
 
 // stopped reports that no more rows are of use: the server or the context has ended the call.
-func (c *call) stopped() bool { return c.stream != nil && c.stream.stop.Load() }
+func (c *session) stopped() bool { return c.stream != nil && c.stream.stop.Load() }
 
 // take takes a row.
-func (c *call) take(ctx context.Context, row []any) error {
-	if len(row) != len(c.columns) {
+func (c *session) take(ctx context.Context, row []any) error {
+	if len(row) != len(c.enc.columns) {
 		return &rowError{row: c.n, err: errTooMany}
 	}
 	switch {
 	case c.n == 0:
-		for i := range c.columns {
+		for i := range c.enc.columns {
 			c.open = append(c.open, i)
 		}
 		c.settle(row)
@@ -114,8 +109,8 @@ func (c *call) take(ctx context.Context, row []any) error {
 	for i, v := range row {
 		if raw, ok := v.(rawValue); ok {
 			var err error
-			if row[i], err = raw.valueFor(&c.columns[i]); err != nil {
-				return &rowError{c.n, c.columns[i].name, err}
+			if row[i], err = raw.valueFor(&c.enc.columns[i]); err != nil {
+				return &rowError{c.n, c.enc.columns[i].name, err}
 			}
 		}
 	}
@@ -132,10 +127,10 @@ func (c *call) take(ctx context.Context, row []any) error {
 // settle looks at the first value of each column that is not NULL. As in pgx, a string may stand
 // for a value of any type. If only the server can be trusted to read such a string, the column is
 // sent as text. settle reports whether there is such a column.
-func (c *call) settle(row []any) (text bool) {
+func (c *session) settle(row []any) (text bool) {
 	open := c.open[:0]
 	for _, i := range c.open {
-		col, v := &c.columns[i], row[i]
+		col, v := &c.enc.columns[i], row[i]
 		if v == nil || isDefault(v) {
 			open = append(open, i)
 			continue
@@ -149,11 +144,11 @@ func (c *call) settle(row []any) (text bool) {
 		if _, plain := col.shape.plain(v); plain || col.codecFormat() != binaryFormat {
 			continue
 		}
-		out, err := c.append(c.values[:0], i, v)
+		out, err := c.enc.append(c.buf.values[:0], i, v)
 		if err == nil && out[0] == 0xff { // NULL
 			open = append(open, i)
 		} else if err != nil {
-			if _, ok := c.text(col, v); ok {
+			if _, ok := c.enc.text(col, v); ok {
 				col.format, col.shape, text = textFormat, shapeOther, true
 			}
 		}
@@ -162,38 +157,47 @@ func (c *call) settle(row []any) (text bool) {
 	return text
 }
 
-// binary reports whether all columns go in binary.
-func (c *call) binary() bool {
-	return !slices.ContainsFunc(c.columns, func(col column) bool { return col.format != binaryFormat })
-}
-
 // openStream begins the exchange with the rows.
-func (c *call) openStream(ctx context.Context) {
-	c.stream = open(ctx, c.pc, c.buffers)
+func (c *session) openStream(ctx context.Context) {
+	c.stream = open(ctx, c.pc, c.buf)
 	c.stream.hold = c.hold
-	if c.returned != nil {
-		c.lock = new(sync.Mutex)
-		c.stream.returner = c.returned.returner(c.m, c.lock)
+	if c.plan.returned != nil {
+		c.enc.lock = new(sync.Mutex)
+		c.stream.returner = c.plan.returned.returner(c.enc.m, c.enc.lock)
 		c.stream.begun = c.stream.begun.Add(-2 * readAfter) // rows are handed out as they come
 	}
 }
 
 // finish ends the call: failed is why it is to fail, or nil. The error is an *Error.
-func (c *call) finish(ctx context.Context, failed error) (Result, error) {
-	defer c.put()
+func (c *session) finish(ctx context.Context, failed error) (Result, error) {
+	defer c.buf.put()
 	defer func() { c.hold.Close() }()
 	err := c.settleKnown(ctx, c.complete(ctx, failed))
 	if err == nil {
-		return Result{Rows: c.n, Affected: c.way.affected(), Strategy: c.way.name()}, nil
+		return Result{Rows: c.n, Affected: c.affected(), Strategy: c.way.name()}, nil
 	}
-	e := c.error(err)
+	e := c.plan.error(err)
 	c.explain(ctx, e)
 	e.Closed = c.pc.IsClosed()
 	return Result{Rows: c.n, Strategy: c.way.name()}, e
 }
 
+// affected is how many rows the server says it wrote.
+func (c *session) affected() int64 {
+	switch {
+	case c.stream == nil:
+		return 0
+	case c.way.name() == Copy && !c.staged():
+		return c.stream.copied
+	}
+	return c.stream.affected
+}
+
+// exec runs statements of our own.
+func (c *session) exec(ctx context.Context, sql string) error { return c.buf.exec(ctx, c.pc, sql) }
+
 // complete ends the exchange.
-func (c *call) complete(ctx context.Context, failed error) error {
+func (c *session) complete(ctx context.Context, failed error) error {
 	if failed == errAgain {
 		c.stream.giveUp(nil) // the server fails before it comes to this, unless a trigger swallowed the row
 		err := c.end(ctx)
@@ -215,11 +219,11 @@ func (c *call) complete(ctx context.Context, failed error) error {
 }
 
 // end waits for the server's answer, and commits what a caller's function was to see before.
-func (c *call) end(ctx context.Context) error {
+func (c *session) end(ctx context.Context) error {
 	err := c.stream.close(ctx)
 	c.pastCopy(ctx)
-	c.uncertain = err != nil && !c.inTx && c.returned == nil && c.stream.uncertain()
-	if c.returned == nil {
+	c.uncertain = err != nil && !c.inTx && c.plan.returned == nil && c.stream.uncertain()
+	if c.plan.returned == nil {
 		return err
 	}
 	if p := c.stream.returner.panicked; p != nil {
@@ -233,7 +237,7 @@ func (c *call) end(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s, err := c.query(ctx, c.pc, "commit")
+	s, err := c.buf.query(ctx, c.pc, "commit")
 	c.uncertain = err != nil && s.uncertain()
 	return err
 }

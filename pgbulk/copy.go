@@ -11,7 +11,7 @@ import (
 
 // copying sends the rows as COPY data, into the table or into a temporary table, the stage.
 type copying struct {
-	session *call
+	session *session
 	chosen  bool // by Auto, which can still choose otherwise
 	staging bool
 	stage   string // its name
@@ -22,40 +22,32 @@ func (*copying) name() Strategy { return Copy }
 func (c *copying) begin([]any) { c.staging = c.session.staged() }
 
 // plainInsert reports whether a row is inserted as it is, and nothing else is wanted.
-func (c *call) plainInsert() bool {
-	return c.op == opInsert && !c.skipExisting && c.returned == nil
+func (p *plan) plainInsert() bool {
+	return p.op == opInsert && !p.skipExisting && p.returned == nil
 }
 
 // staged reports whether COPY needs a temporary table: for what it cannot do, if columns are sent
 // as text, or where COPY and INSERT behave differently.
-func (c *call) staged() bool { return !c.plainInsert() || !c.binary() || !c.layout.direct }
+func (c *session) staged() bool {
+	return !c.plan.plainInsert() || !c.enc.binary() || !c.plan.layout.direct
+}
 
 func (c *copying) late() {
 	if c.chosen && !c.staging {
-		c.session.way = newBind(c.session)
+		c.session.way = &bind{session: c.session}
 		return
 	}
 	c.staging = true
-}
-
-func (c *copying) affected() int64 {
-	switch {
-	case c.session.stream == nil:
-		return 0
-	case c.staging:
-		return c.session.stream.affected
-	}
-	return c.session.stream.copied
 }
 
 func (c *copying) row(ctx context.Context, row []any) error {
 	if c.session.stream == nil {
 		// While a column has had no value, rows are held back, as many as Bind could send at once:
 		// COPY cannot change a column's format later.
-		size, referred := c.session.size(row)
-		if len(c.session.open) > 0 && c.session.chunk.rows() < maxParams/len(c.session.columns) && size <= c.session.chunkBytes-c.session.chunk.size() {
-			c.session.chunk.grow(size-referred, c.session.chunkBytes)
-			return c.session.add(&c.session.chunk, row, false)
+		size, referred := c.session.enc.size(row)
+		if len(c.session.open) > 0 && c.session.buf.chunk.rows() < maxParams/len(c.session.enc.columns) && size <= c.session.plan.chunkBytes-c.session.buf.chunk.size() {
+			c.session.buf.chunk.grow(size-referred, c.session.plan.chunkBytes)
+			return c.session.enc.add(&c.session.buf.chunk, row, false)
 		}
 		c.start(ctx)
 	}
@@ -63,9 +55,9 @@ func (c *copying) row(ctx context.Context, row []any) error {
 	s.int16(len(row))
 	anyLent := false
 	for i, v := range row {
-		lent, err := c.session.encoder.write(s, i, v, c.session.buffers)
+		lent, err := c.session.enc.write(s, i, v, c.session.buf)
 		if err != nil {
-			return &rowError{c.session.n, c.session.columns[i].name, err}
+			return &rowError{c.session.n, c.session.enc.columns[i].name, err}
 		}
 		anyLent = anyLent || lent
 	}
@@ -84,11 +76,11 @@ func (c *copying) start(ctx context.Context) {
 	c.session.stream.copies = true
 	c.session.stream.message('Q', c.script())
 	c.session.stream.startCopy()
-	for i := range c.session.chunk.rows() {
-		c.session.stream.int16(len(c.session.columns))
-		c.session.chunk.write(&c.session.stream.wire, i, i+1)
+	for i := range c.session.buf.chunk.rows() {
+		c.session.stream.int16(len(c.session.enc.columns))
+		c.session.buf.chunk.write(&c.session.stream.wire, i, i+1)
 	}
-	c.session.chunk.reset(c.session.n)
+	c.session.buf.chunk.reset(c.session.n)
 	c.session.open = nil
 }
 
@@ -108,13 +100,13 @@ func (c *copying) script() string {
 	if !c.session.inTx {
 		b.WriteString("begin; ")
 	}
-	columns := quoteAll(c.session.table.Columns)
+	columns := quoteAll(c.session.plan.table.Columns)
 	if c.staging {
 		c.stagedScript(&b, columns)
 	} else {
-		b.WriteString("copy " + c.session.table.Name.Sanitize() + " (" + columns + ") from stdin (format binary); " + c.sameTypes())
+		b.WriteString("copy " + c.session.plan.table.Name.Sanitize() + " (" + columns + ") from stdin (format binary); " + c.sameTypes())
 	}
-	if !c.session.inTx && c.session.returned == nil {
+	if !c.session.inTx && c.session.plan.returned == nil {
 		b.WriteString("; commit")
 	}
 	return b.String()
@@ -142,20 +134,20 @@ const altered = "pgbulk: altered "
 
 // sameTypes is a statement that fails if the table, or the types of its columns, are no longer what
 // was described: the same bytes can be valid for both types, so COPY would not notice. It comes
-// after COPY, whose lock keeps others from altering the table. The types are those of a row's
+// after COPY, whose lock keeps others from altering the table. It asks for the types of a row's
 // fields, for which the server need not search its catalogs. What differs is no integer.
 func (c *copying) sameTypes() string {
-	types, want := make([]string, len(c.session.columns)), make([]string, len(c.session.columns))
-	for i, col := range c.session.columns {
-		types[i] = "pg_catalog.pg_typeof((null::" + c.session.layout.name + ")." + quote(col.name) + ")::pg_catalog.oid"
-		want[i] = strconv.FormatUint(uint64(c.session.layout.attributes[i].oid), 10)
+	types, want := make([]string, len(c.session.enc.columns)), make([]string, len(c.session.enc.columns))
+	for i, col := range c.session.enc.columns {
+		types[i] = "pg_catalog.pg_typeof((null::" + c.session.plan.layout.name + ")." + quote(col.name) + ")::pg_catalog.oid"
+		want[i] = strconv.FormatUint(uint64(c.session.plan.layout.attributes[i].oid), 10)
 	}
 	return fmt.Sprintf("select nullif(pg_catalog.concat_ws(' ', '%s', '%s'::pg_catalog.regclass::pg_catalog.oid, %s), '%[1]s %[4]s %s')::pg_catalog.int4",
-		strings.TrimSpace(altered), strings.ReplaceAll(c.session.table.Name.Sanitize(), "'", "''"), strings.Join(types, ", "), c.session.layout.oid, strings.Join(want, " "))
+		strings.TrimSpace(altered), strings.ReplaceAll(c.session.plan.table.Name.Sanitize(), "'", "''"), strings.Join(types, ", "), c.session.plan.layout.oid, strings.Join(want, " "))
 }
 
 // alteredError is the error that sameTypes led to, in words.
-func (c *call) alteredError(e *pgconn.PgError) error {
+func (p *plan) alteredError(e *pgconn.PgError) error {
 	_, found, ok := strings.Cut(e.Message, altered)
 	if !ok {
 		return nil
@@ -163,23 +155,23 @@ func (c *call) alteredError(e *pgconn.PgError) error {
 	var now []string
 	for _, oid := range strings.Fields(strings.TrimRight(found, `"`))[1:] { // the first is the table's
 		n, _ := strconv.ParseUint(oid, 10, 32)
-		if t, known := c.m.TypeForOID(uint32(n)); known {
+		if t, known := p.conn.TypeMap().TypeForOID(uint32(n)); known {
 			oid = t.Name
 		}
 		now = append(now, oid)
 	}
-	return fmt.Errorf("the table was altered after this call, or its Writer, asked about it: %s now are {%s}: make the call again", quoteAll(c.table.Columns), strings.Join(now, ","))
+	return fmt.Errorf("the table was altered after this call asked about it: %s now are {%s}: make the call again", quoteAll(p.table.Columns), strings.Join(now, ","))
 }
 
 // pastCopy follows a COPY that failed with a query, which fails in the aborted transaction. The
 // server may have ended the COPY before it had our CopyDone or CopyFail, and ignores them then. A
 // PgBouncer from 1.21 on counts them as requests that wait for an answer until the next error, and
 // else leaves this connection the server's for good.
-func (c *call) pastCopy(ctx context.Context) {
+func (c *session) pastCopy(ctx context.Context) {
 	if s := c.stream; !s.copies || s.copied >= 0 || !s.ready || c.pc.TxStatus() != 'E' {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CancelGrace)
 	defer cancel()
-	c.exec(ctx, c.pc, "select")
+	c.exec(ctx, "select")
 }

@@ -37,7 +37,7 @@ func leftOut(row []any) (columns []bool) {
 
 // params is how many parameters a row has.
 func (b *bind) params() int {
-	n := len(b.session.columns)
+	n := len(b.session.enc.columns)
 	for _, out := range b.out {
 		if out {
 			n--
@@ -48,20 +48,20 @@ func (b *bind) params() int {
 
 // parameterColumn is the column of a row's i-th parameter.
 func (b *bind) parameterColumn(i int) *column {
-	for j := range b.session.columns {
+	for j := range b.session.enc.columns {
 		if b.out != nil && b.out[j] {
 			continue
 		}
 		if i == 0 {
-			return &b.session.columns[j]
+			return &b.session.enc.columns[j]
 		}
 		i--
 	}
 	return nil
 }
 
-// keyParams says which of a row's parameters are its key, of which some columns are left out. known
-// is false if a part of the key is.
+// keyParams says which of a row's parameters are its key. known is false if the row leaves a part
+// of the key out.
 func keyParams(isKey, out []bool) (params []bool, known bool) {
 	if out == nil {
 		return isKey, true

@@ -31,6 +31,7 @@ type relation struct {
 	oid, name string // the latter with its schema
 	role      string // that is current
 	mayStage  bool   // this role may make temporary tables like it here
+	watched   bool   // there are event triggers, which may refuse that
 	rekeys    bool   // a trigger or rule may give a row that is inserted another key, or drop it
 	triggers  bool   // it or a partition may have some, which may do that too
 	plain     bool   // it is a table, and not partitioned
@@ -68,6 +69,7 @@ func layoutQuery(major int) string {
 		case when t.typtype = 'd' then concat(t.typbasetype, ' ', format_type(t.typbasetype, -1)) end) from pg_type t where t.oid = a.atttypid),
 	(select concat(c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid), has_database_privilege(current_database(), 'temp'),
 		c.relkind = 'v' or c.relhasrules, c.relhastriggers or c.relkind = 'p', c.relkind = 'r',
+		exists (select from pg_event_trigger where evtenabled <> 'D'),
 		c.oid, ' ', c.relnamespace::regnamespace, '.', quote_ident(c.relname)) from pg_class c where c.oid = $1::text::regclass),
 	current_user, pg_backend_pid() from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
 }
@@ -80,7 +82,8 @@ func (l *layout) take(columns []string, row [][]byte) error {
 	}
 	l.direct = l.direct && typ(0) && table(0)
 	l.mayStage, l.rekeys, l.triggers, l.plain = l.mayStage && table(1), table(2), table(3), table(4)
-	l.oid, l.name, _ = strings.Cut(string(row[6][5:]), " ")
+	l.watched = table(5)
+	l.oid, l.name, _ = strings.Cut(string(row[6][6:]), " ")
 	l.role, l.backend = string(row[7]), string(row[8])
 	oid, err := strconv.ParseUint(string(row[1]), 10, 32)
 	l.all = append(l.all, column{name: name, oid: uint32(oid)})
@@ -103,7 +106,7 @@ func (l *layout) take(columns []string, row [][]byte) error {
 // flags reads booleans that concat has joined.
 func flags(text []byte) func(i int) bool { return func(i int) bool { return text[i] == 't' } }
 
-// collations are clauses by OID: those that are PostgreSQL's own have the same in every database.
+// collations are COLLATE clauses by OID. PostgreSQL's own have the same OID in every database.
 var collations = map[string]string{"0": "", "100": "", "950": ` collate pg_catalog."C"`, "951": ` collate pg_catalog."POSIX"`}
 
 // nameCollations puts clauses in place of the collations' OIDs.

@@ -10,7 +10,6 @@
 // never collected: memory does not grow with their number.
 //
 //   - [Insert], [Upsert], [Update] and [Delete] write the rows of a [Source].
-//   - A [Writer] does one of these with rows that are pushed.
 //   - [Exec] runs any one statement, with its parameters streamed.
 //
 // A call is atomic: all rows are written, or none. Outside a transaction it begins its own. Inside

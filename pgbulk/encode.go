@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -47,7 +48,7 @@ const (
 	shapeNumeric
 )
 
-// shapes are those of the codecs that pgx registers itself.
+// shapes has the codecs that pgx registers itself.
 var shapes = map[pgtype.Codec]shape{
 	pgtype.TextCodec{}: shapeText, pgtype.ByteaCodec{}: shapeBytea,
 	pgtype.Int2Codec{}: shapeInt2, pgtype.Int4Codec{}: shapeInt4, pgtype.Int8Codec{}: shapeInt8,
@@ -140,6 +141,11 @@ type encoder struct {
 	omits   bool        // what is left to its DEFAULT
 	either  bool        // format may be taken, a column's before the other
 	lock    *sync.Mutex // of the type map, if another goroutine uses it too
+}
+
+// binary reports whether all columns go in binary.
+func (e *encoder) binary() bool {
+	return !slices.ContainsFunc(e.columns, func(c column) bool { return c.format != binaryFormat })
 }
 
 // prefix is how many bytes of a column's plain value are not the value's own.

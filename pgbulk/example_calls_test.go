@@ -3,8 +3,8 @@ package pgbulk_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -99,34 +99,32 @@ func ExampleReturnInserted() {
 	// {friday 1 4} true
 }
 
-func ExampleWriter() {
+// Rows that come one by one go through a channel. An error of their sender, as it is here, undoes
+// the call.
+func ExampleFrom() {
 	ctx := context.Background()
 	conn, table := visits(ctx)
 	defer conn.Close(ctx)
-	type visit struct {
-		Day string
-		N   int
-	}
-	w := pgbulk.NewWriter(func(rows iter.Seq[visit]) (pgbulk.Result, error) {
-		return pgbulk.Upsert(ctx, conn, table, pgbulk.Structs(rows), pgbulk.UpsertOptions{})
-	})
-	defer w.Close()
-	for i, day := range []string{"monday", "friday", "sunday"} {
-		if err := w.Write(visit{day, i}); err != nil {
-			panic(err)
+	table.Columns = []string{"day", "n"}
+	received, failed := make(chan []any), errors.New("the queue is gone")
+	go func() {
+		defer close(received)
+		for i, day := range []string{"monday", "friday", "sunday"} {
+			received <- []any{day, i}
 		}
-		if i%2 == 1 { // commit what there is, so that the transaction does not grow
-			result, err := w.Flush()
-			fmt.Println(result.Rows, "rows", err)
+	}()
+	_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.From(pgx.CopyFromFunc(func() ([]any, error) {
+		row, ok := <-received
+		if !ok {
+			return nil, failed // nil, nil would end the rows
 		}
-	}
-	result, err := w.Flush()
-	fmt.Println(result.Rows, "rows", err)
+		return row, nil
+	})), pgbulk.UpsertOptions{})
+	fmt.Println(errors.Is(err, failed))
 	show(ctx, conn)
 	// Output:
-	// 2 rows <nil>
-	// 1 rows <nil>
-	// [friday 1 monday 0 sunday 2 tuesday 7] <nil>
+	// true
+	// [monday 5 tuesday 7] <nil>
 }
 
 func Example_default() {

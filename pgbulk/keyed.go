@@ -21,66 +21,76 @@ type keyed struct {
 }
 
 // settle looks at the call.
-func (k *keyed) settle(c *call) {
-	updates := c.op == opUpdate || c.op == opUpsert && !c.setsNothing()
-	k.unknown = updates && (len(c.table.Key) == 0 || c.table.Conflict != "")
-	rekeys := c.op == opUpsert && c.layout.rekeys
-	k.inexact = updates && (rekeys || !c.layout.bytesDecide(c.table.Key))
+func (k *keyed) settle(c *session) {
+	updates := c.plan.op == opUpdate || c.plan.op == opUpsert && !c.plan.setsNothing()
+	k.unknown = updates && (len(c.plan.table.Key) == 0 || c.plan.table.Conflict != "")
+	rekeys := c.plan.op == opUpsert && c.plan.layout.rekeys
+	k.inexact = updates && (rekeys || !c.plan.layout.bytesDecide(c.plan.table.Key))
 	if k.remembers = updates && !k.unknown && !rekeys; k.remembers {
-		c.keys.reset()
+		c.buf.keys.reset()
 	}
-	c.isKey = make([]bool, len(c.columns))
-	for i, name := range c.table.Columns {
-		c.isKey[i] = slices.Contains(c.table.Key, name)
+	c.enc.isKey = make([]bool, len(c.enc.columns))
+	for i, name := range c.plan.table.Columns {
+		c.enc.isKey[i] = slices.Contains(c.plan.table.Key, name)
 	}
-	k.sorts = c.op == opUpsert && updates && !k.unknown
+	k.sorts = c.plan.op == opUpsert && updates && !k.unknown
 }
 
 // settleTriggers asks, before the first of several statements, whether a trigger may make the keys.
 // Only then does it matter: within one statement the server compares what the keys are in the end.
-func (c *call) settleTriggers(ctx context.Context) error {
-	if c.stream != nil || !c.keyed.remembers || c.op != opUpsert {
+func (c *session) settleTriggers(ctx context.Context) error {
+	if c.stream != nil || !c.keyed.remembers || c.plan.op != opUpsert {
 		return nil
 	}
-	if c.layout.triggers {
-		c.hold.Close()
-		rows, err := c.ask(ctx, c.pc, triggerQuery, c.table.Name.Sanitize())
-		if !c.pc.IsClosed() {
-			c.hold = c.pc.StartPipeline(context.Background())
-		}
+	if c.plan.layout.triggers {
+		var rows [][][]byte
+		err := c.meanwhile(func() (err error) {
+			rows, err = c.buf.ask(ctx, c.pc, triggerQuery, c.plan.table.Name.Sanitize())
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		c.layout.triggers, c.layout.rekeys = false, c.layout.rekeys || len(rows) > 0 // a Writer keeps what is known
+		c.plan.layout.triggers, c.plan.layout.rekeys = false, c.plan.layout.rekeys || len(rows) > 0
 	}
-	if c.layout.rekeys {
+	if c.plan.layout.rekeys {
 		c.keyed.remembers, c.keyed.inexact = false, true
 	}
 	return nil
+}
+
+// meanwhile uses the connection before the rows are sent.
+func (c *session) meanwhile(do func() error) error {
+	c.hold.Close()
+	err := do()
+	if !c.pc.IsClosed() {
+		c.hold = c.pc.StartPipeline(context.Background())
+	}
+	return err
 }
 
 // watch looks at the key of row n, the chunk's last, some of whose columns may be left out. It
 // reports whether an earlier statement has the key. A single statement would fail; a second one
 // would update what the first wrote. To get the server's own error, the row is sent twice in one
 // statement.
-func (c *call) watch(out []bool) (again bool) {
+func (c *session) watch(out []bool) (again bool) {
 	k := &c.keyed
 	if !k.remembers {
 		return false
 	}
-	isKey, known := keyParams(c.isKey, out)
+	isKey, known := keyParams(c.enc.isKey, out)
 	if !known {
 		return false
 	}
-	key, ok := c.chunk.appendKey(c.key[:0], c.chunk.rows()-1, isKey, c.layout.nullsAlike)
-	if c.key = key; !ok {
+	key, ok := c.buf.chunk.appendKey(c.buf.key[:0], c.buf.chunk.rows()-1, isKey, c.plan.layout.nullsAlike)
+	if c.buf.key = key; !ok {
 		return false
 	}
-	first, again := c.keys.add(key, c.n)
+	first, again := c.buf.keys.add(key, c.n)
 	if !again {
 		return false
 	}
-	if first >= c.chunk.first { // in the same statement the server sees it
+	if first >= c.buf.chunk.first { // in the same statement the server sees it
 		if k.pairSecond == 0 {
 			k.pairFirst, k.pairSecond = first, c.n
 		}

@@ -26,6 +26,7 @@ type knownTable struct {
 	columns  []string
 	guard    string             // its name
 	prepared map[string]*insert // by their text
+	sent     *insert            // is what the current call sent, if it is kept
 }
 
 // insert is a prepared statement that takes rows. Update and Delete have them too.
@@ -120,19 +121,15 @@ var errAltered = errors.New("the table was altered since an earlier call asked a
 
 // refresh asks the catalog in place of what is known. The rows that were encoded before must still
 // be what the columns take.
-func (c *call) refresh(ctx context.Context) error {
-	if c.known == nil {
+func (c *session) refresh(ctx context.Context) error {
+	if c.plan.known == nil {
 		return nil
 	}
-	known := c.known
-	knownTablesOf(c.conn).forget(known)
-	c.known = nil
-	c.hold.Close()
-	err := c.plan.describe(ctx)
-	if !c.pc.IsClosed() {
-		c.hold = c.pc.StartPipeline(context.Background())
-	}
-	if err == nil && !c.layout.takesRowsOf(&known.layout) {
+	known := c.plan.known
+	knownTablesOf(c.plan.conn).forget(known)
+	c.plan.known = nil
+	err := c.meanwhile(func() error { return c.plan.describe(ctx) })
+	if err == nil && !c.plan.layout.takesRowsOf(&known.layout) {
 		err = errAltered
 	}
 	return err
@@ -143,33 +140,34 @@ func (l *layout) takesRowsOf(other *layout) bool {
 	return slices.Equal(l.columns, other.columns)
 }
 
-// prepare has the statement in c.sql parsed, if it must be, and returns its name. One that serves
-// any number of rows, or a single row, is kept for the next call.
-func (c *call) prepare(types []uint32, params int, keep bool) string {
-	if c.known != nil && keep && (len(c.known.prepared) < keptPerConn || c.known.prepared[string(c.sql)] != nil) {
-		c.prepared = c.known.prepared[string(c.sql)]
-		if c.prepared == nil {
-			c.prepared = &insert{name: knownTablesOf(c.conn).name()}
-			c.known.prepared[string(c.sql)] = c.prepared
-		}
-		if !c.prepared.parsed {
-			c.stream.parse(c.prepared.name, alias(c.sql), types, params)
-		}
-		return c.prepared.name
+// prepare has a statement parsed, if it must be, and returns its name. One that serves any number
+// of rows, or a single row, is kept for the next call.
+func (c *session) prepare(sql []byte, types []uint32, params int, keep bool) string {
+	known := c.plan.known
+	if known == nil || !keep || len(known.prepared) >= keptPerConn && known.prepared[string(sql)] == nil {
+		c.stream.parse("", alias(sql), types, params)
+		return ""
 	}
-	c.stream.parse("", alias(c.sql), types, params)
-	return ""
+	known.sent = known.prepared[string(sql)]
+	if known.sent == nil {
+		known.sent = &insert{name: knownTablesOf(c.plan.conn).name()}
+		known.prepared[string(sql)] = known.sent
+	}
+	if !known.sent.parsed {
+		c.stream.parse(known.sent.name, alias(sql), types, params)
+	}
+	return known.sent.name
 }
 
 // settleKnown ends a call that went by what is known: err is why it failed, or nil. If the server
 // refused it before a statement ran, it is made again by what the catalog says now.
-func (c *call) settleKnown(ctx context.Context, err error) error {
+func (c *session) settleKnown(ctx context.Context, err error) error {
 	switch {
-	case c.known == nil:
+	case c.plan.known == nil:
 		return err
 	case err == nil:
-		if c.prepared != nil {
-			c.prepared.parsed = true
+		if c.plan.known.sent != nil {
+			c.plan.known.sent.parsed = true
 		}
 		return nil
 	}
@@ -177,11 +175,11 @@ func (c *call) settleKnown(ctx context.Context, err error) error {
 	refused := c.stream != nil && c.stream.pgErr != nil && !c.stream.bound && c.stream.gaveUp == nil
 	again, can := c.way.(interface{ again() })
 	if ctx.Err() != nil || c.pc.IsClosed() || c.pc.TxStatus() != 'I' || !(refused && can) && !(c.stream == nil && ofRow && row.column != "") {
-		knownTablesOf(c.conn).forget(c.known)
+		knownTablesOf(c.plan.conn).forget(c.plan.known)
 		return err
 	}
 	if hasCode(err, noStatement) {
-		knownTablesOf(c.conn).lost++
+		knownTablesOf(c.plan.conn).lost++
 	}
 	fresh := c.refresh(ctx)
 	switch {

@@ -20,7 +20,7 @@ import (
 // constraint or a trigger refuses. For that, the rows are tried again, by halves, in a transaction
 // that is rolled back or (the caller's) left aborted. Each row is tried at most twice more, and the
 // search has a time limit.
-func (c *call) explain(ctx context.Context, e *Error) {
+func (c *session) explain(ctx context.Context, e *Error) {
 	e.Uncertain = c.uncertain
 	defer c.rollback(ctx)
 	if c.stream != nil && c.stream.refused() {
@@ -31,32 +31,30 @@ func (c *call) explain(ctx context.Context, e *Error) {
 	if !ok || c.stream == nil || c.stream.gaveUp != nil || ctx.Err() != nil {
 		return
 	}
-	if err := c.alteredError(pgErr); err != nil {
+	if err := c.plan.alteredError(pgErr); err != nil {
 		e.Err = err
 		return
 	}
 	if e.Column = pgErr.ColumnName; pgErr.Code == generatedAlways {
-		e.Column = c.alwaysGenerated(pgErr)
+		e.Column = c.plan.layout.alwaysGenerated(pgErr)
 	}
 	if ofNoRow(pgErr) { // though COPY's context has the row that it happened to be at
 		return
 	}
-	if c.LocateWithin > 0 {
+	if c.plan.LocateWithin > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.LocateWithin)
+		ctx, cancel = context.WithTimeout(ctx, c.plan.LocateWithin)
 		defer cancel()
 	}
 	c.way.locate(ctx, e, pgErr)
 	switch {
 	case e.Row >= 0 && e.Row == e.LastRow || !aboutRow(pgErr):
 		e.Unlocated = ""
+	case ctx.Err() != nil && c.plan.LocateWithin > 0:
+		e.Unlocated = fmt.Sprintf("the search for it took more than %v", c.plan.LocateWithin)
 	case e.Unlocated != "":
-	case c.LocateWithin <= 0:
+	case c.plan.LocateWithin <= 0:
 		e.Unlocated = "LocateWithin, which has it searched for, is not set"
-	case ctx.Err() != nil:
-		e.Unlocated = fmt.Sprintf("the search for it took more than %v", c.LocateWithin)
-	case c.triedAgain:
-		e.Unlocated = "the rows were not refused when they were tried again"
 	default:
 		e.Unlocated = "the rows could not be tried again"
 	}
@@ -66,26 +64,28 @@ func (c *call) explain(ctx context.Context, e *Error) {
 const (
 	foundLate = "the server found it when all rows were in, as it does for foreign keys, deferred constraints and AFTER triggers"
 	rowsGone  = "the rows of that statement are not kept"
+	// notRefused is why, unless the search ends at one row.
+	notRefused = "the rows were not refused when they were tried again"
 )
 
 // rollback ends the transaction that was begun for Copy, if it is still there.
-func (c *call) rollback(ctx context.Context) {
+func (c *session) rollback(ctx context.Context) {
 	if c.inTx || c.pc.IsClosed() || c.pc.TxStatus() == 'I' {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CancelGrace)
 	defer cancel()
-	if c.exec(ctx, c.pc, "rollback") != nil {
+	if c.exec(ctx, "rollback") != nil {
 		c.pc.Close(ctx)
 	}
 }
 
 func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
-	target := c.session.table.Name[len(c.session.table.Name)-1]
+	target := c.session.plan.table.Name[len(c.session.plan.table.Name)-1]
 	if c.staging {
 		target = c.stage
 	}
-	row, column, ok := copyPosition(pgErr, target, c.session.table.Columns)
+	row, column, ok := copyPosition(pgErr, target, c.session.plan.table.Columns)
 	switch {
 	case ok:
 		e.Row, e.LastRow = row, row
@@ -95,7 +95,7 @@ func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 	case !aboutRow(pgErr) || c.session.pc.IsClosed():
 	case !c.staging || c.session.pc.TxStatus() != 'E':
 		e.Unlocated = foundLate
-	case !c.saves() || c.session.exec(ctx, c.session.pc, "rollback to savepoint "+savepoint) != nil:
+	case !c.saves() || c.session.exec(ctx, "rollback to savepoint "+savepoint) != nil:
 		// Or the error was before the savepoint, and not about a row.
 	case pgErr.Code == cardinalityViolation:
 		if !c.session.keyed.unknown {
@@ -103,7 +103,7 @@ func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 			e.LastRow = e.Row
 		}
 		c.session.abort(ctx)
-	case c.session.LocateWithin > 0:
+	case c.session.plan.LocateWithin > 0:
 		c.search(ctx, e, pgErr.Code)
 	default:
 		c.session.abort(ctx)
@@ -113,13 +113,13 @@ func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 // saves reports whether a savepoint keeps the stage when its rows are refused: to search for the
 // one, or for two with the same key.
 func (c *copying) saves() bool {
-	return c.session.LocateWithin > 0 || c.session.keyed.remembers || c.session.keyed.inexact
+	return c.session.plan.LocateWithin > 0 || c.session.keyed.remembers || c.session.keyed.inexact
 }
 
-// search looks for the row that an error is about among those of the stage.
+// search looks in the stage for the row that an error is about.
 func (c *copying) search(ctx context.Context, e *Error, code string) {
-	from, to := c.session.halve(ctx, code, c.session.n, func(ctx context.Context, from, to int) error {
-		return c.session.exec(ctx, c.session.pc, c.insertSelect(fmt.Sprintf(
+	from, to := c.session.halve(ctx, e, code, c.session.n, func(ctx context.Context, from, to int) error {
+		return c.session.exec(ctx, c.insertSelect(fmt.Sprintf(
 			" where ctid in (select ctid from (select ctid, row_number() over (order by ctid) as n from pg_temp.%s) as numbered where n > %d and n <= %d)",
 			c.stage, from, to)))
 	})
@@ -129,24 +129,24 @@ func (c *copying) search(ctx context.Context, e *Error, code string) {
 // twiceInStage finds the first two rows with the same key. The stage has just been filled, so that
 // its physical order is the order of the rows.
 func (c *copying) twiceInStage(ctx context.Context) (first, second int) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.session.LocateWithin, 5*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.session.plan.LocateWithin, 5*time.Second))
 	defer cancel()
 	// Names of our own, whatever the table's are.
 	var key, typed []string
-	for i := range c.session.columns {
-		if c.session.isKey[i] {
+	for i := range c.session.enc.columns {
+		if c.session.enc.isKey[i] {
 			key = append(key, fmt.Sprintf("k%d", i))
 			typed = append(typed, fmt.Sprintf("%s as k%d", c.session.fromStage(i), i))
 		}
 	}
 	keys, where := strings.Join(key, ", "), ""
-	if !c.session.layout.nullsAlike { // as GROUP BY does
+	if !c.session.plan.layout.nullsAlike { // as GROUP BY does
 		where = "where row(" + keys + ") is not null"
 	}
 	sql := fmt.Sprintf(`select n[1], n[2] from (select array_agg(n order by n) as n from
 		(select row_number() over (order by ctid) - 1 as n, %s from pg_temp.%s) as numbered
 		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), c.stage, where, keys)
-	s, err := c.session.query(ctx, c.session.pc, sql)
+	s, err := c.session.buf.query(ctx, c.session.pc, sql)
 	if err != nil || len(s.asked.rows) != 1 {
 		return -1, -1
 	}
@@ -161,7 +161,7 @@ func (c *copying) twiceInStage(ctx context.Context) (first, second int) {
 // halve finds the row that makes try fail with the given code, among n rows which fail together. If
 // its time runs out it returns the rows that are left, [from, to). It leaves the transaction
 // aborted.
-func (c *call) halve(ctx context.Context, code string, n int, try func(ctx context.Context, from, to int) error) (from, to int) {
+func (c *session) halve(ctx context.Context, e *Error, code string, n int, try func(ctx context.Context, from, to int) error) (from, to int) {
 	const point = savepoint + "_try"
 	defer c.abort(ctx)
 	for to = n; to-from > 1; {
@@ -169,11 +169,11 @@ func (c *call) halve(ctx context.Context, code string, n int, try func(ctx conte
 			return from, to
 		}
 		middle := from + (to-from)/2
-		if c.exec(ctx, c.pc, "savepoint "+point) != nil {
+		if c.exec(ctx, "savepoint "+point) != nil {
 			return from, to
 		}
 		err := try(ctx, from, middle)
-		c.triedAgain = true
+		e.Unlocated = notRefused
 		if err != nil && (!hasCode(err, code) || c.pc.IsClosed()) {
 			return from, to
 		}
@@ -181,7 +181,7 @@ func (c *call) halve(ctx context.Context, code string, n int, try func(ctx conte
 		if err != nil {
 			back = "rollback to savepoint " + point
 		}
-		if c.exec(ctx, c.pc, back) != nil {
+		if c.exec(ctx, back) != nil {
 			return from, to
 		}
 		if err != nil {
@@ -191,7 +191,7 @@ func (c *call) halve(ctx context.Context, code string, n int, try func(ctx conte
 		}
 	}
 	err := try(ctx, from, to)
-	c.triedAgain = true
+	e.Unlocated = notRefused
 	if !hasCode(err, code) {
 		return 0, n // not so this time
 	}
@@ -199,11 +199,11 @@ func (c *call) halve(ctx context.Context, code string, n int, try func(ctx conte
 }
 
 // abort leaves the caller's transaction as a failed statement does.
-func (c *call) abort(ctx context.Context) {
+func (c *session) abort(ctx context.Context) {
 	if c.inTx && !c.pc.IsClosed() && c.pc.TxStatus() == 'T' {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CancelGrace)
 		defer cancel()
-		c.exec(ctx, c.pc, "do $$ begin raise exception 'pgbulk: the rows were refused' using errcode = 'transaction_rollback'; end $$")
+		c.exec(ctx, "do $$ begin raise exception 'pgbulk: the rows were refused' using errcode = 'transaction_rollback'; end $$")
 	}
 }
 
@@ -214,11 +214,11 @@ const (
 
 // alwaysGenerated is the column that is GENERATED ALWAYS and that the server's error is about: it
 // names it only in words.
-func (c *call) alwaysGenerated(e *pgconn.PgError) string {
-	for i, a := range c.layout.attributes {
-		named := regexp.MustCompile(`["«»„“]\s?` + regexp.QuoteMeta(c.columns[i].name) + `\s?["»“”]`)
+func (l *layout) alwaysGenerated(e *pgconn.PgError) string {
+	for i, a := range l.attributes {
+		named := regexp.MustCompile(`["«»„“]\s?` + regexp.QuoteMeta(l.columns[i].name) + `\s?["»“”]`)
 		if a.always && named.MatchString(e.Message) {
-			return c.columns[i].name
+			return l.columns[i].name
 		}
 	}
 	return ""
@@ -232,8 +232,8 @@ func aboutRow(e *pgconn.PgError) bool {
 	return len(e.Code) == 5 && slices.Contains([]string{"21", "22", "23", "44", "P0"}, e.Code[:2])
 }
 
-// ofNoRow reports whether an error is never about a row: SQLSTATE classes invalid transaction state,
-// transaction rollback, insufficient resources, object not in prerequisite state, operator
+// ofNoRow reports whether an error is never about a row: SQLSTATE classes invalid transaction
+// state, transaction rollback, insufficient resources, object not in prerequisite state, operator
 // intervention and system error.
 func ofNoRow(e *pgconn.PgError) bool {
 	return len(e.Code) == 5 && slices.Contains([]string{"25", "40", "53", "55", "57", "58"}, e.Code[:2])

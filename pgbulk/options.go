@@ -55,7 +55,7 @@ type InsertOptions struct {
 type UpsertOptions struct {
 	Strategy Strategy
 	// Set are the columns that an update sets to the row's values; when nil, all but the key and
-	// those of SetTo.
+	// the columns of SetTo.
 	Set []string
 	// SetTo are the columns that an update sets to what an expression says, such as "t.n +
 	// excluded.n".

@@ -11,7 +11,7 @@ import (
 type Table struct {
 	// Name is the table's name, with its schema before it if it is not on the search path.
 	Name pgx.Identifier
-	// Columns are those that the rows have values for, in the order of the values. If the rows are
+	// Columns are what the rows have values for, in the order of the values. If the rows are
 	// [Structs] and there are none, they are the columns of the table that the fields match.
 	Columns []string
 	// Key are the columns of the unique index that decides whether a row exists. All calls but
@@ -36,7 +36,7 @@ func Insert(ctx context.Context, db DB, t Table, rows Source, o InsertOptions) (
 	return write(ctx, db, t, rows, o)
 }
 
-// Upsert writes rows to a table, and updates those whose key exists. The error is an *Error.
+// Upsert inserts rows, and updates the rows of the table whose key exists. The error is an *Error.
 func Upsert(ctx context.Context, db DB, t Table, rows Source, o UpsertOptions) (Result, error) {
 	return write(ctx, db, t, rows, o)
 }
@@ -91,7 +91,7 @@ type plan struct {
 	table    Table
 	conn     *pgx.Conn
 	release  func()
-	structs  *structs // whose columns are those of the table that match; nil if the columns were given
+	structs  *structs // whose fields name the columns; nil if the columns were given
 	rowType  *structs // what the rows are, if they are structs
 	omitted  []string // columns whose zero values are left out
 	layout   *layout

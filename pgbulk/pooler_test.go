@@ -48,14 +48,6 @@ var poolerCalls = []poolerCall{
 		}
 		return err
 	}},
-	{"Writer", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
-		w := newWriter(ctx, conn, opInsert, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}}, settings{})
-		defer w.Close()
-		if err := w.Write([]any{id, table[0]}); err != nil {
-			return err
-		}
-		return w.Flush()
-	}},
 	{"by key", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			t := pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}

@@ -344,7 +344,7 @@ var kinds = []kind{
 type feeling string
 
 // user-defined types, which the type map does not know: an enum, citext, and domains.
-const types = `create extension if not exists citext; do $$ begin create type mood as enum ('sad', 'ok', 'happy'); create domain score as int4 check (value between 0 and 100);
+const types = `select pg_advisory_xact_lock(1); create extension if not exists citext; do $$ begin create type mood as enum ('sad', 'ok', 'happy'); create domain score as int4 check (value between 0 and 100);
 	create domain feeling as mood check (value <> 'sad'); exception when duplicate_object then end $$`
 
 // compare writes the same rows with pgbulk and with pgx, one by one, and compares the tables.

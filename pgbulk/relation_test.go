@@ -192,3 +192,65 @@ func TestRelations(t *testing.T) {
 		}
 	}
 }
+
+// An event trigger may refuse temporary tables: Auto does without, in a transaction of the caller's
+// too.
+func TestEventTrigger(t *testing.T) {
+	conn := connect(t)
+	table := newTable(t, conn, "id int8 primary key, name text")
+	trigger := strings.Trim(table.Sanitize(), `"`) + "_refuse"
+	must(t, conn, fmt.Sprintf(`create function %[1]s() returns event_trigger language plpgsql as $$ begin
+		if current_setting('test.refuses', true) = 'yes' then raise 'no tables here'; end if; end $$;
+		create event trigger %[1]s on ddl_command_start execute procedure %[1]s()`, trigger), pgx.QueryExecModeSimpleProtocol)
+	defer must(t, conn, fmt.Sprintf("drop event trigger %[1]s; drop function %[1]s()", trigger), pgx.QueryExecModeSimpleProtocol)
+	rows := pgbulk.Values(seq(10_000, func(i int) []any { return []any{int64(i), strings.Repeat("x", 50)} }))
+	to := pgbulk.Table{Name: table, Columns: []string{"id", "name"}, Key: []string{"id"}}
+	for _, c := range []struct {
+		refuses string
+		want    pgbulk.Strategy
+	}{{"no", pgbulk.Copy}, {"yes", pgbulk.Unnest}} {
+		must(t, conn, "set test.refuses = "+c.refuses)
+		for _, begin := range []string{"", "begin"} {
+			must(t, conn, begin)
+			r, err := pgbulk.Upsert(t.Context(), conn, to, rows, pgbulk.UpsertOptions{})
+			if err != nil || r.Strategy != c.want || r.Affected != 10_000 {
+				t.Errorf("refuses %s, %q: %v, %v, want %s", c.refuses, begin, r, err, c.want)
+			}
+			must(t, conn, "rollback")
+		}
+	}
+}
+
+// TestAlteredBetween alters the table after the call has asked about it, and before it sends a row.
+// Bytes must not be read as the wrong type: those of an int8 are valid for a float8 too.
+func TestAlteredBetween(t *testing.T) {
+	for _, s := range strategies {
+		for _, op := range []operation{opInsert, opUpsert} {
+			if s == pgbulk.Copy && op == opInsert {
+				continue // it has the lock of its COPY from the first row on
+			}
+			t.Run(fmt.Sprint(op, "/", name(s)), func(t *testing.T) {
+				conn, other := connect(t), connect(t)
+				table := pgbulk.Table{Name: newTable(t, conn, `id int primary key, "it's" int8`), Columns: []string{"id", "it's"}, Key: []string{"id"}}
+				rows := pgbulk.Values(seq(40, func(i int) []any { // enough that Auto copies
+					if i == 1 {
+						must(t, other, "alter table "+table.Name.Sanitize()+` alter "it's" type float8`)
+					}
+					return []any{i, 4607182418800017408}
+				}))
+				_, err := op.call(t.Context(), conn, table, rows, settings{Strategy: s})
+				if s == pgbulk.Auto && op == opInsert {
+					if err == nil || !strings.Contains(err.Error(), "the table was altered") {
+						t.Errorf("error %v", err)
+					}
+				} else if err != nil { // it is converted
+					t.Error(err)
+				}
+				if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()+` where "it's" <> 4607182418800017408`); n != 0 {
+					t.Errorf("%d values were mistaken", n)
+				}
+				usable(t, conn)
+			})
+		}
+	}
+}

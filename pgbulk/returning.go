@@ -38,7 +38,7 @@ type handler struct {
 }
 
 // Return calls each with every row that was written. T is a struct; its fields are matched with the
-// table's columns as [Structs] does, and those columns are returned. The role needs SELECT on them.
+// table's columns as [Structs] does, and these columns are returned. The role needs SELECT on them.
 func Return[T any](each func(row T) error) *Returning {
 	return &Returning{row: reflect.TypeFor[T](), open: func() handler {
 		row := new(T)

@@ -2,7 +2,6 @@ package pgbulk_test
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"postage/pgbulk"
@@ -31,7 +30,6 @@ type settings struct {
 	Returning             *pgbulk.Returning
 	LocateWithin          time.Duration
 	ChunkRows, ChunkBytes int
-	Every                 int // rows after which a Writer is flushed
 }
 
 // of are the options of an operation.
@@ -85,35 +83,4 @@ func update(ctx context.Context, db pgbulk.DB, t pgbulk.Table, rows pgbulk.Sourc
 
 func remove(ctx context.Context, db pgbulk.DB, t pgbulk.Table, rows pgbulk.Source, o settings) (pgbulk.Result, error) {
 	return opDelete.call(ctx, db, t, rows, o)
-}
-
-// pushing is a Writer that may be flushed after every so many rows, and whose results are added up.
-type pushing struct {
-	*pgbulk.Writer[[]any]
-	every, n  int
-	committed pgbulk.Result
-}
-
-func newWriter(ctx context.Context, db pgbulk.DB, op operation, t pgbulk.Table, o settings) *pushing {
-	return &pushing{every: o.Every, Writer: pgbulk.NewWriter(func(rows iter.Seq[[]any]) (pgbulk.Result, error) {
-		return op.call(ctx, db, t, pgbulk.Values(rows), o)
-	})}
-}
-
-func (p *pushing) Write(row []any) error {
-	if err := p.Writer.Write(row); err != nil {
-		return err
-	}
-	if p.n++; p.every > 0 && p.n >= p.every {
-		return p.Flush()
-	}
-	return nil
-}
-
-func (p *pushing) Flush() error {
-	r, err := p.Writer.Flush()
-	p.committed.Rows += r.Rows
-	p.committed.Affected += r.Affected
-	p.n = 0
-	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Source is where rows come from: see [Structs], [Values], [Slice], [and [From]. A call
+// Source is where rows come from: see [Structs], [Values], [Slice] and [From]. A call
 // runs it once, in the caller's goroutine. Each row is finished with before the next is asked for,
 // so an iterator may yield the same slice again and again. If it panics, the rows are undone and the
 // call panics. It must not use the connection that is being written to.

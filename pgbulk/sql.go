@@ -84,11 +84,11 @@ func (s *settings) changing() string {
 // times is a column of the source of an update's rows: how many of them have the same key.
 const times = "pgbulk_times"
 
-// byKeyParts are the parts of an UPDATE or DELETE statement. Without collations, each key is known to
-// come once.
+// byKeyParts are the parts of an UPDATE or DELETE statement. Without collations, each key is known
+// to come once.
 //
 // Where two rows have the same key, PostgreSQL's UPDATE ... FROM takes either one. It should fail,
-// as INSERT ... ON CONFLICT does and with the same SQLSTATE: that of a subquery with two rows where
+// as INSERT ... ON CONFLICT does and with the same SQLSTATE: a subquery gives two rows where
 // one is allowed. MERGE would, but does not exist before PostgreSQL 15, nor for every kind of
 // table.
 func (s *settings) byKeyParts(t *Table, collation func(column string) string) (head, tail string) {

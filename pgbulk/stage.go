@@ -21,13 +21,13 @@ func (c *copying) createStage() string {
 	columns := strings.Join(c.stageColumns(), ", ")
 	c.stage = stageName
 	if c.session.inTx {
-		c.stage += fmt.Sprintf("_%x", sha256.Sum256([]byte(c.session.layout.role+"\x00"+columns)))[:17]
+		c.stage += fmt.Sprintf("_%x", sha256.Sum256([]byte(c.session.plan.layout.role+"\x00"+columns)))[:17]
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "create temporary table %s (%s) on commit drop; ", c.stage, columns)
 	var alter []string
-	for i, col := range c.session.columns {
-		if c.session.layout.attributes[i].toasts || col.format != binaryFormat {
+	for i, col := range c.session.enc.columns {
+		if c.session.plan.layout.attributes[i].toasts || col.format != binaryFormat {
 			alter = append(alter, "alter "+quote(col.name)+" set storage external")
 		}
 	}
@@ -51,10 +51,10 @@ func ifMissing(table, sql string) string {
 // INSERT with VALUES has: only the way into the table cuts, rounds, or refuses. What is sent as
 // text is text there.
 func (c *copying) stageColumns() []string {
-	definitions := make([]string, len(c.session.columns))
-	for i, col := range c.session.columns {
+	definitions := make([]string, len(c.session.enc.columns))
+	for i, col := range c.session.enc.columns {
 		definitions[i] = quote(col.name) + " "
-		if a := c.session.layout.attributes[i]; col.format == binaryFormat {
+		if a := c.session.plan.layout.attributes[i]; col.format == binaryFormat {
 			definitions[i] += a.cast + a.collation
 		} else {
 			definitions[i] += "text"
@@ -63,12 +63,12 @@ func (c *copying) stageColumns() []string {
 	return definitions
 }
 
-// insertSelect is the statement that takes the rows out of the stage, those for which where holds.
+// insertSelect is the statement that takes the rows out of the stage for which where holds.
 func (c *copying) insertSelect(where string) string {
 	var b strings.Builder
-	head, tail := c.session.parts(&c.session.table, c.session.layout.collation)
+	head, tail := c.session.plan.parts(&c.session.plan.table, c.session.plan.layout.collation)
 	b.WriteString(head + "select ")
-	for i := range c.session.columns {
+	for i := range c.session.enc.columns {
 		if i > 0 {
 			b.WriteString(", ")
 		}
@@ -82,17 +82,17 @@ func (c *copying) insertSelect(where string) string {
 	if c.session.keyed.sorts {
 		b.WriteString(c.session.orderBy())
 	}
-	b.WriteString(tail + c.session.returns())
+	b.WriteString(tail + c.session.plan.returns())
 	return b.String()
 }
 
 // orderBy sorts the rows that come out of a SELECT by the table's key, so that two calls that
 // update the same rows lock them in the same order and cannot deadlock.
-func (c *call) orderBy() string {
+func (c *session) orderBy() string {
 	var key []string
-	for i, is := range c.isKey {
+	for i, is := range c.enc.isKey {
 		if is {
-			key = append(key, c.fromStage(i)+c.layout.attributes[i].collation)
+			key = append(key, c.fromStage(i)+c.plan.layout.attributes[i].collation)
 		}
 	}
 	return " order by " + strings.Join(key, ", ")
@@ -102,8 +102,8 @@ func (c *call) orderBy() string {
 // the type's input function. A cast does that for PostgreSQL's own types, but for regclass. Other
 // types may have a cast from text that does something else; an array is always read by input
 // functions.
-func (c *call) fromStage(i int) string {
-	col, cast := &c.columns[i], c.layout.attributes[i].cast
+func (c *session) fromStage(i int) string {
+	col, cast := &c.enc.columns[i], c.plan.layout.attributes[i].cast
 	switch {
 	case col.format == binaryFormat:
 		return quote(col.name)

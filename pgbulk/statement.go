@@ -28,7 +28,7 @@ type statement struct {
 	parsed bool     // under its name, by this connection; a pooler's other backends do not have it
 }
 
-// statements are those that a connection knows, the one used last at the end. They live in the
+// statements are what a connection knows, the one used last at the end. They live in the
 // connection's custom data.
 type statements struct {
 	list []*statement

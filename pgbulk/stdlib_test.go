@@ -72,10 +72,12 @@ func TestDatabaseSQL(t *testing.T) {
 		// A connection that had to be closed is not used again by database/sql.
 		ctx, cancel := context.WithCancel(t.Context())
 		err = raw(conn, func(db pgbulk.DB) error {
-			w := newWriter(ctx, db, opUpsert, table, settings{Strategy: s})
-			defer w.Close()
-			cancel()
-			return errors.Join(w.Write([]any{100, "x"}), w.Flush())
+			_, err := opUpsert.call(ctx, db, table, pgbulk.Values(func(yield func([]any) bool) {
+				cancel()
+				for i := 100; yield([]any{i, "x"}); i++ { // until the call has noticed
+				}
+			}), settings{Strategy: s})
+			return err
 		})
 		if !errors.Is(err, context.Canceled) || count() != 5 {
 			t.Errorf("%q: %d rows, %v", s, count(), err)

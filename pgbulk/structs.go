@@ -14,7 +14,7 @@ import (
 
 // Structs are rows as structs. A column's value is the exported field whose tag `db:"name"` names
 // it, or else whose name is the column's but for case and underscores. A field tagged `db:"-"` is
-// left out; an embedded struct's fields count as the struct's own, and those behind an embedded
+// left out; an embedded struct's fields count as the struct's own, and fields behind an embedded
 // pointer that is nil are NULL. Where Go could not tell two fields apart, neither is a column's,
 // unless their tags differ.
 //
@@ -114,8 +114,8 @@ type structField struct {
 }
 
 // structsOf lists the fields of a struct, or of what a pointer points to. As in Go, one that is
-// embedded less deeply hides others of the same name, and those that are embedded equally deeply
-// hide each other. The name is that of the tag, if there is one.
+// embedded less deeply hides others of the same name, and fields that are embedded equally deeply
+// hide each other. A tag, if there is one, has the name.
 func structsOf(t reflect.Type) (*structs, error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -2,7 +2,8 @@ package pgbulk
 
 import (
 	"encoding/binary"
-	"strconv"
+	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 )
@@ -39,94 +40,56 @@ type field struct {
 // array_recv in PostgreSQL's arrayfuncs.c.
 const unnestHeader = 5 * 4
 
-// unnest is bind with one INSERT ... SELECT for each chunk, and an array a column, whose elements
-// unnest has in step
+// writeArrays writes the chunk as one INSERT ... SELECT with an array a column, whose elements unnest
+// has in step
 // (https://www.postgresql.org/docs/current/xfunc-sql.html#XFUNC-SQL-FUNCTIONS-RETURNING-SET). An
 // element of a binary array looks as a parameter does. The statement is the same for any number of
 // rows, and is parsed once.
-type unnest struct {
-	bind
-	arrays []uint32 // types of arrays of the columns' types; nil if unnest cannot give the columns back
-}
-
-func newUnnest(c *call) *unnest {
-	u := &unnest{bind: bind{session: c}}
-	u.bind.write = u.write
-	return u
-}
-
-func (u *unnest) begin([]any) { u.arrays = arrayTypes(u.session.m, u.session.columns) }
-
-func (u *unnest) late() { u.arrays, u.parsed = nil, 0 }
-
-func (u *unnest) name() Strategy {
-	if u.arrays == nil && u.session.n > 0 {
-		return Bind
-	}
-	return Unnest
-}
-
-// write writes the chunk.
-func (u *unnest) write() {
-	c, s, columns := &u.session.chunk, u.session.stream, len(u.session.columns)
-	if u.arrays == nil || u.out != nil || c.rows() == 1 {
-		u.values()
-		return
-	}
-	parse := u.parsed != unnested
+func (b *bind) writeArrays() {
+	buf, s := b.session.buf, b.session.stream
+	c, columns := &buf.chunk, len(b.session.enc.columns)
+	parse := b.parsed != unnested
 	if parse {
-		u.sign()
-		u.appendSelect()
-		u.statement = u.session.prepare(u.arrays, columns, true)
-		u.parsed = unnested
+		b.sign()
+		buf.sql = b.appendSelect(buf.sql[:0])
+		b.statement = b.session.prepare(buf.sql, b.arrays, columns, true)
+		b.parsed = unnested
 	}
-	u.session.fields, u.session.sizes = c.appendFields(u.session.fields[:0], u.session.sizes, columns)
-	s.bind(u.statement, u.session.formats, columns, c.size()+columns*(4+unnestHeader)+u.session.resultFormats())
-	for i := range columns {
-		s.int32(unnestHeader + u.session.sizes[i])
+	buf.fields, buf.sizes = c.appendFields(buf.fields[:0], buf.sizes, columns)
+	size := c.size() + columns*(4+unnestHeader)
+	s.bind(b.statement, buf.formats, columns, size+b.session.plan.resultFormats())
+	for i, column := range b.session.enc.columns {
+		s.int32(unnestHeader + buf.sizes[i])
 		s.int32(1) // dimension
 		s.int32(1) // NULLs are allowed
-		s.int32(int(u.session.columns[i].oid))
+		s.int32(int(column.oid))
 		s.int32(c.rows())
 		s.int32(1)
-		for j := i; j < len(u.session.fields); j += columns {
-			f := u.session.fields[j]
+		for j := i; j < len(buf.fields); j += columns {
+			f := buf.fields[j]
 			s.bytes(c.data[f.at : f.at+f.n])
 			if f.ref >= 0 {
 				s.refer(c.refs[f.ref].value)
 			}
 		}
 	}
-	u.execute()
-	u.hurry(parse)
+	b.execute()
+	b.hurry(parse)
 }
 
-// appendSelect makes the statement.
-func (u *unnest) appendSelect() {
-	head, tail := u.parts()
-	u.session.sql = append(u.session.sql[:0], head...)
-	if u.sorted() {
-		u.session.sql = append(u.session.sql, "select * from ("...)
+// appendSelect appends the statement.
+func (b *bind) appendSelect(sql []byte) []byte {
+	list := make([]string, len(b.session.enc.columns))
+	for i := range list {
+		list[i] = fmt.Sprintf("unnest($%d)", i+1)
 	}
-	for i := range u.session.columns {
-		before := ","
-		if i == 0 {
-			before = "select "
-		}
-		u.session.sql = append(append(u.session.sql, before...), "unnest($"...)
-		u.session.sql = append(strconv.AppendInt(u.session.sql, int64(i+1), 10), ')')
-	}
-	if u.sorted() {
-		u.session.sql = append(u.session.sql, u.asSorted()...)
-	}
-	u.session.sql = append(u.session.sql, tail...)
+	return b.appendStatement(sql, "select "+strings.Join(list, ","), true)
 }
 
 // unnested stands for the number of rows of a statement that takes any.
 const unnested = -1
 
-// appendFields appends all fields, row by row, and returns how many bytes those of each column have
-// together.
+// appendFields appends all fields, row by row, and returns how many bytes each column has.
 func (c *chunk) appendFields(dst []field, sizes []int, columns int) ([]field, []int) {
 	sizes = append(sizes[:0], make([]int, columns)...)
 	at, ref := 0, 0

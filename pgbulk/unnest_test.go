@@ -21,8 +21,8 @@ func TestAuto(t *testing.T) {
 		{"name text", 10, 50, nil, pgbulk.Bind, false},
 		{"name text", 100, 50, nil, pgbulk.Unnest, false},
 		{"name text", 5000, 100, nil, pgbulk.Copy, false},
-		{"name text", 100, 2000, nil, pgbulk.Bind, false},
-		{"name text", 1000, 2000, nil, pgbulk.Bind, false},
+		{"name text", 100, 2000, nil, pgbulk.Unnest, false},
+		{"name text", 1000, 2000, nil, pgbulk.Unnest, false},
 		// unnest would take these apart, or COPY has no binary for them.
 		{"name text[]", 100, 50, func(text string) any { return []string{text} }, pgbulk.Bind, false},
 		{"name aclitem", 100, 0, func(string) any { return "=r/" + get[string](t, conn, "select current_user") }, pgbulk.Bind, false},

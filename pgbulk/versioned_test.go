@@ -78,23 +78,6 @@ var writings = []writing{
 		_, err := update(ctx, conn, v.table, pgbulk.Fallible(rows), o)
 		return err
 	}},
-	{"writer", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o settings, _ func() error) error {
-		w := newWriter(ctx, conn, opUpsert, v.table, o)
-		defer w.Close()
-		n := 0
-		for row, err := range rows {
-			if err == nil {
-				err = w.Write(row)
-			} else {
-				err = &pgbulk.Error{Row: n, LastRow: n, Err: err}
-			}
-			if err != nil {
-				return err
-			}
-			n++
-		}
-		return w.Flush()
-	}},
 }
 
 // version is that of all rows.

@@ -28,14 +28,10 @@ type wire struct {
 
 	stop  atomic.Bool // there was an error: nothing that is written now will be of use
 	begun time.Time
-	readsEarly
-}
 
-// readsEarly is how the server's messages are read while others are still written.
-type readsEarly struct {
-	early  bool        // they are
-	reader *time.Timer // begins that; nil as long as no write had to wait
-	read   func()      // the server's messages
+	read   func()      // reads the server's messages
+	early  bool        // which has begun while others are written
+	reader *time.Timer // begins it; nil as long as no write had to wait
 }
 
 // readAfter is how long an exchange runs before the server's messages are read while it is still
@@ -218,8 +214,8 @@ func (w *wire) parse(name, sql string, types []uint32, n int) {
 	}
 }
 
-// bind sends the beginning of a Bind message of a statement, up to its parameters, of which there
-// are n and which have size bytes. formats are the format codes, which recur; if they are all the
+// bind sends the beginning of a statement's Bind message, up to its n parameters, which have size
+// bytes. formats are the format codes, which recur; if they are all the
 // same the message says it once.
 func (w *wire) bind(name string, formats []byte, n, size int) {
 	same := !slices.ContainsFunc(formats, func(f byte) bool { return f != formats[0] })

@@ -18,8 +18,9 @@ func byBulk(ctx context.Context, on db, s statement) error {
 	return err
 }
 
-// bulk gives pgbulk the rows, in the way that its name says: to be upserted, to be updated, or to be
-// inserted if none of them exist. unchanged=skip does not touch rows that already have the values.
+// bulk gives pgbulk the rows, in the way that its name says: to be upserted, to be updated, or to
+// be inserted if none of them exist. unchanged=skip does not touch rows that already have the
+// values.
 func bulk(way string) *contender {
 	name := "lib=pgbulk/call=" + way
 	keys := record.KeysOf(name)

@@ -17,8 +17,8 @@
 //     Its column is peak-rss-B.
 //   - peer=postgres writes to a real server (package postgres) that the run starts once. It needs
 //     PostgreSQL 14.
-//   - slice=small inserts, upserts or updates a few typed rows of 100 bytes on a real server that is
-//     5 ms away (package link), where round trips decide.
+//   - slice=small inserts, upserts or updates a few typed rows of 100 bytes on a real server, 5 ms
+//     away (package link), where round trips decide.
 //
 // The statement is the page's INSERT ... ON CONFLICT DO UPDATE. With phase=update all rows exist.
 // With phase=insert the table is empty, and there are additional ways that can only insert. With

@@ -166,7 +166,8 @@ func (f *far) config(dsn string) (*pgx.ConnConfig, error) {
 	return config, err
 }
 
-// openFar opens a table on the far server. Only the contender's own connections go over the network.
+// openFar opens a table on the far server. Only the contender's own connections go over the
+// network.
 func openFar(op string, w workload) func(context.Context, lab.Env) (place, error) {
 	return func(ctx context.Context, env lab.Env) (place, error) {
 		var f far
