@@ -1,7 +1,6 @@
 package gen
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,44 +16,9 @@ import (
 	"postage/pbfast/internal/testmessages/proto3"
 )
 
-// An invalid name is refused, and one that a message lacks. A message may be of another call.
-func TestOptionsNameSomething(t *testing.T) {
-	var o Options
-	for parameter, name := range map[string]string{"skip": "no name", "alias": "", "reuse": "a..b"} {
-		if err := o.Set(parameter, name); err == nil || !strings.Contains(err.Error(), "full name") {
-			t.Errorf("%s=%s: error %v", parameter, name, err)
-		}
-	}
-	const schema = "protobuf_test_messages.proto3."
-	for _, c := range []struct{ parameter, name, want string }{
-		{"alias", "a.B.c", ""},
-		{"skip", "a.B", ""},
-		{"alias", schema + "TestAllTypesProto3.optional_string", ""},
-		{"reuse", schema + "TestAllTypesProto3.NestedMessage", ""},
-		{"alias", schema + "TestAllTypesProto3.optional_strin", "has no field or message optional_strin"},
-		{"skip", schema + "TestAllTypesProto3.optional_string", "is a field"},
-	} {
-		var o Options
-		if err := o.Set(c.parameter, c.name); err != nil {
-			t.Fatal(err)
-		}
-		plugin, err := protogen.Options{}.New(requestFor(proto3.File_test_messages_proto3_proto))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = Run(plugin, o)
-		if (err != nil) != (c.want != "") || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%s=%s: error %v, want %q", c.parameter, c.name, err, c.want)
-		}
-	}
-}
-
 // A message is left out by name, and a build tag is that of all files.
 func TestSkipAndTag(t *testing.T) {
-	o := Options{Hook: true, Tag: "fast && linux"}
-	if err := o.Set("skip", "protobuf_test_messages.proto3.TestAllTypesProto3"); err != nil {
-		t.Fatal(err)
-	}
+	o := Options{Hook: true, Tag: "fast && linux", Skip: []string{"protobuf_test_messages.proto3.TestAllTypesProto3"}}
 	code := generate(t, proto3.File_test_messages_proto3_proto, o)
 	if strings.Contains(code, "func (m *TestAllTypesProto3) ") || !strings.Contains(code, "func (m *TestAllTypesProto3_NestedMessage) ") {
 		t.Error("skip leaves out something else")
