@@ -168,7 +168,6 @@ var cuts = []cut{
 	{"validutf8/mixed_amd64.s", "	PAND    X8, X2   \\\n", ""},
 	{"validutf8/mixed_amd64.s", "	PAND  X0, X7\n", ""},
 	{"internal/gen/opaque.go", "f.bit() {\n		g.f", "f.bit() && false {\n		g.f"},
-	{"validutf8/validutf8.go", "set(0xed, 0xed, accept, afterED)", "set(0xed, 0xed, accept, tail2)"},
 }
 
 // differential runs the tests of a copy of the module.
