@@ -44,8 +44,6 @@ const (
 	// Apart says that messages, elements of lists and optional values are allocated one by one, so
 	// that who keeps one keeps no other. Otherwise some are allocated together.
 	Apart
-	// Alias says that fields with the parameter alias are still parts of the input.
-	Alias
 	// Copied says that the input is copied whole before it is decoded.
 	Copied
 )
@@ -64,13 +62,13 @@ func (d *Decoder) Finish(_ proto.Message, i int) error {
 	case i >= 0:
 		return nil
 	case i == badText:
-		return ErrUTF8
+		return errUTF8
 	case i == tooDeep:
-		return ErrDepth
+		return errDepth
 	case i == failed:
 		return d.err
 	}
-	return ErrMalformed
+	return errMalformed
 }
 
 // Part returns the arguments with which a message within another is decoded: its length is at p[i],
@@ -119,15 +117,7 @@ func (d *Decoder) GroupEnd(i int, tag uint64, depth int) int {
 	return i
 }
 
-var owning, aliasing = Decoder{mode: Own}, Decoder{}
-
-// Aliasing returns the decoder for strings and bytes of fields with the parameter alias.
-func (d *Decoder) Aliasing() *Decoder {
-	if d.mode&Alias != 0 {
-		return &aliasing
-	}
-	return d
-}
+var owning = Decoder{mode: Own}
 
 // Copies says whether strings and bytes are copied one by one.
 func (d *Decoder) Copies() bool { return d.mode&Own != 0 }

@@ -134,7 +134,9 @@ func slowDecode[T any](m *T, d *Decoder, p []byte, i, depth int) (*T, int) {
 	if d.in != nil {
 		in = *d.in
 	}
-	in.Message, in.Buf, in.Depth = reflected(m).ProtoReflect(), p[i:], depth+1
+	in.Message = reflected(m).ProtoReflect()
+	in.Buf = p[i:]
+	in.Depth = depth + 1
 	in.Flags &^= protoiface.UnmarshalAliasBuffer
 	out, err := unmarshal(in)
 	if err != nil {
@@ -145,7 +147,7 @@ func slowDecode[T any](m *T, d *Decoder, p []byte, i, depth int) (*T, int) {
 	return m, len(p)
 }
 
-// unmarshal is by the message's methods, which protobuf-go built with the tag protoreflect has not.
+// unmarshal calls the message's methods. With the build tag protoreflect, protobuf-go has none.
 func unmarshal(in protoiface.UnmarshalInput) (protoiface.UnmarshalOutput, error) {
 	if methods := in.Message.ProtoMethods(); methods != nil && methods.Unmarshal != nil {
 		return methods.Unmarshal(in)

@@ -104,7 +104,7 @@ func methods[M proto.Message](state unsafe.Pointer, sizeCache uintptr, whole, sh
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			d := Decoder{in: (*protoiface.UnmarshalInput)(noescape(unsafe.Pointer(&in)))}
-			mode := Own | Apart | Alias
+			mode := Own | Apart
 			if in.Flags&protoiface.UnmarshalAliasBuffer != 0 {
 				mode = 0
 			}

@@ -176,7 +176,7 @@ func numberType[T any](tag byte, get func(*T) uint64, set func(*T, uint64)) *Typ
 	return knownType(size, put, read)
 }
 
-// noData stands for bytes that a message of text has not.
+// noData stands for the bytes of a message that has none.
 var noData []byte
 
 // textType is for a message of text, and perhaps of bytes in field 2.

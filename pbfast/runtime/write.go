@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // SizeVarint is the length of v as a varint: 1 to 10 bytes.
@@ -91,6 +92,9 @@ func PutRawText(w []byte, i int, v string) int {
 	copy(w[i:], v)
 	return PutVarint(w, i, uint64(len(v)))
 }
+
+// Grow makes room for n more bytes.
+func Grow(b []byte, n int) []byte { return slices.Grow(b, n) }
 
 // AppendVarint appends v.
 func AppendVarint(b []byte, v uint64) []byte {

@@ -2,7 +2,10 @@
 
 package validutf8
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"unicode/utf8"
+)
 
 // hasSSSE3 says whether the processor has the instructions of block and blocks. Those made since
 // 2011 have.
@@ -34,5 +37,5 @@ func mixed(p []byte) bool {
 	case n >= 4:
 		return block(uint64(binary.LittleEndian.Uint32(p))|uint64(binary.LittleEndian.Uint32(p[n-4:]))<<(8*(n-4)), 0)
 	}
-	return automaton(p)
+	return utf8.Valid(p)
 }

@@ -19,10 +19,6 @@ func check(t *testing.T, p []byte) {
 	if got, want := Mixed(text), utf8.Valid(p); got != want {
 		t.Fatalf("Mixed(%q) = %v, unicode/utf8 says %v", p, got, want)
 	}
-	// What runs on processors for which there is nothing faster.
-	if got, want := automaton(p), utf8.Valid(p); got != want {
-		t.Fatalf("automaton(%q) = %v, unicode/utf8 says %v", p, got, want)
-	}
 }
 
 // Every sequence of three bytes, and every one of four whose first byte starts a four-byte
@@ -47,9 +43,8 @@ func TestAllSequences(t *testing.T) {
 			for third := 0; third < 256; third += 3 {
 				// With a byte before, since assembly begins at four bytes.
 				seq := []byte{'x', byte(first), byte(second), byte(third)}
-				if want := utf8.Valid(seq); Valid(seq) != want || automaton(seq[1:]) != want {
+				if Valid(seq) != utf8.Valid(seq) {
 					check(t, seq)
-					check(t, seq[1:])
 				}
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"postage/pbfast/internal/gen"
 )
 
-// Every command of the docs' first section works, in the order in which they stand there. This module
+// Every command of the docs works, in the order in which they stand there. This module
 // is in the place of the one that would be fetched.
 func TestDocs(t *testing.T) {
 	if _, err := exec.LookPath("protoc"); err != nil {
@@ -25,19 +25,15 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(module, "..", "docs", "pbfast.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	address := strings.TrimSuffix(reflect.TypeFor[gen.Options]().PkgPath(), "/internal/gen")
-	text := strings.ReplaceAll(string(page), "example.org/you/postage/pbfast", address)
+	text := strings.ReplaceAll(read(t, filepath.Join(module, "..", "docs", "pbfast.md")), "example.org/you/postage/pbfast", address)
 	dir := t.TempDir()
-	for _, m := range regexp.MustCompile("(?s)`(order\\S+)`,[^\n]*\n\n```\\w+\n(.*?)```").FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile("(?s)`([a-z_.]+)`,[^\n]*\n\n```\\w+\n(.*?)```").FindAllStringSubmatch(text, -1) {
 		write(t, filepath.Join(dir, m[1]), m[2])
 	}
-	block := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(text)
-	if block == nil {
-		t.Fatal("the page has no commands")
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1)
+	if len(blocks) != 2 {
+		t.Fatalf("the page has %d blocks of commands, want one for protoc and one for buf", len(blocks))
 	}
 	bin := t.TempDir()
 	sh := func(dir, command string) {
@@ -49,7 +45,8 @@ func TestDocs(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", command, err, out)
 		}
 	}
-	for _, command := range strings.Split(strings.TrimSpace(block[1]), "\n") {
+	commands := func(n int) []string { return strings.Split(strings.TrimSpace(blocks[n][1]), "\n") }
+	for _, command := range commands(0) {
 		switch {
 		case strings.HasPrefix(command, "go install "+address):
 			sh(module, "go install ./cmd/protoc-gen-pbfast")
@@ -60,17 +57,36 @@ func TestDocs(t *testing.T) {
 		}
 	}
 
+	if _, err := exec.LookPath("npm"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("buf is npm's: ", err)
+	}
 	// buf calls a plug-in for each directory, with the parameters for all.
+	write(t, filepath.Join(dir, "buf.gen.yaml"), strings.Replace(read(t, filepath.Join(dir, "buf.gen.yaml")),
+		"protoc-gen-pbfast, out: ., opt: paths=source_relative", "protoc-gen-pbfast, out: ., opt: [paths=source_relative, skip=a.M]", 1))
 	for _, folder := range []string{"a", "b"} {
 		write(t, filepath.Join(dir, folder, folder+".proto"), `syntax = "proto3";
 package `+folder+`;
 option go_package = "example.com/shop/`+folder+`";
 message M { string name = 1; }
 `)
-		sh(dir, "protoc --go_out=. --pbfast_out=. --go_opt=paths=source_relative --pbfast_opt=paths=source_relative,alias=a.M,alias=b.M.name,reuse=b.M "+
-			folder+"/"+folder+".proto")
 	}
-	sh(dir, "go vet ./...")
+	sh(dir, "rm *.pb.go")
+	for _, command := range commands(1) {
+		sh(dir, command)
+	}
+	sh(dir, "go vet ./... && test -e b/b_pbfast.pb.go && test ! -e a/a_pbfast.pb.go")
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func write(t *testing.T, name, text string) {

@@ -7,12 +7,10 @@
 //
 //	hook=false     leave proto.Marshal and proto.Unmarshal alone
 //	methods=true   exported methods, too: MarshalAppend, UnmarshalAlias and so on
-//	methods=Fast   the same with names that begin so: FastMarshalAppend
 //	names=vt       methods by vtprotobuf's names: MarshalVT, UnmarshalVT, SizeVT and so on
+//	reuse=true     UnmarshalReuse, too
 //	skip=NAME      leave a message to protobuf-go
 //	tag=NAME       the build tag of generated files
-//	alias=NAME     strings and bytes of a field, or a message's fields, are parts of the input, which must not change
-//	reuse=NAME     UnmarshalReuse for a message and all that it holds; for every message with reuse=true
 package main
 
 import (
@@ -29,22 +27,13 @@ func main() {
 	var flags flag.FlagSet
 	var options gen.Options
 	flags.BoolVar(&options.Hook, "hook", true, "")
-	for _, parameter := range []string{"reuse", "skip", "alias"} {
-		flags.Func(parameter, "", func(name string) error {
-			if parameter == "reuse" && name == "true" {
-				options.Reuse = true
-				return nil
-			}
-			return options.Set(parameter, name)
-		})
-	}
-	flags.StringVar(&options.Tag, "tag", "", "")
-	flags.Func("methods", "", func(prefix string) error {
-		if options.Methods = prefix != "false"; options.Methods && prefix != "true" {
-			options.Prefix = prefix
-		}
+	flags.BoolVar(&options.Methods, "methods", false, "")
+	flags.BoolVar(&options.Reuse, "reuse", false, "")
+	flags.Func("skip", "", func(name string) error {
+		options.Skip = append(options.Skip, name)
 		return nil
 	})
+	flags.StringVar(&options.Tag, "tag", "", "")
 	flags.Func("names", "", func(names string) error {
 		if names != "vt" {
 			return fmt.Errorf("names=%s: there is names=vt only", names)

@@ -111,15 +111,7 @@ func (g *generator) read(f *field, present bool) string {
 	case f.utf8:
 		name = "Text"
 	}
-	return decoderOf(f) + "." + name + "(p, i)"
-}
-
-// decoderOf is the decoder for the strings and bytes of a field.
-func decoderOf(f *field) string {
-	if f.alias {
-		return "d.Aliasing()"
-	}
-	return "d"
+	return "d." + name + "(p, i)"
 }
 
 func (g *generator) decodeField(msg *message, f *field) {
@@ -143,7 +135,7 @@ func (g *generator) decodeField(msg *message, f *field) {
 		g.slot(msg, f, name)
 		g.f("}\n*%s, i = %s", name, g.read(f, true))
 		g.setPresent(f)
-	case f.kind == protoreflect.BytesKind && !f.alias: // short ones without a call
+	case f.kind == protoreflect.BytesKind: // short ones without a call
 		g.f("if n := $Short(p, i); n > 0 && !d.Copies() {\n%s, i = p[i+1:n:n], n\n} else {", name)
 		g.f("%s, i = %s\n}", name, g.read(f, f.Desc.HasPresence()))
 		g.setPresent(f)

@@ -68,6 +68,14 @@ func bounded(msg *message) bool {
 	return len(msg.fields) <= 8 && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) || f.text() })
 }
 
+// most is how many bytes a bounded message takes at most, without unknown fields.
+func most(msg *message) (n int) {
+	for _, f := range msg.fields {
+		n += tagSize(f) + f.most
+	}
+	return n
+}
+
 // forward writes the function that encodes a bounded message.
 func (g *generator) forward(msg *message) {
 	g.f("func (m *%s) pbfastAppend(b []byte) []byte {", msg.GoIdent.GoName)

@@ -15,9 +15,6 @@ import (
 // Run generates a file beside protoc-gen-go's for each file that was asked for. notes tell the user
 // which messages are left to protobuf-go, and why.
 func Run(plugin *protogen.Plugin, options Options) (notes []string, err error) {
-	if err := options.known(plugin); err != nil {
-		return nil, err
-	}
 	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL | pluginpb.CodeGeneratorResponse_FEATURE_SUPPORTS_EDITIONS)
 	plugin.SupportedEditionsMinimum, plugin.SupportedEditionsMaximum = descriptorpb.Edition_EDITION_PROTO2, descriptorpb.Edition_EDITION_2024
 	hybrid := map[*protogen.File]bool{}
@@ -83,7 +80,7 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, variant string, 
 		g.encode(msg)
 		g.parts(msg)
 		g.decode(msg)
-		if m.reused[msg] {
+		if options.Reuse {
 			g.reuseFace(msg)
 			g.reuse(msg)
 		}
@@ -146,44 +143,25 @@ func (g *generator) heldType(f *field) string {
 	return g.goType(f)
 }
 
-// method is the name of an exported method.
-func (o *Options) method(name string) string { return o.Prefix + name }
-
-// methods are the names of exported methods, beside vtprotobuf's.
-func (o *Options) methods() (names []string) {
-	if o.Methods {
-		for _, name := range []string{"SizeOf", "MarshalAppend", "Unmarshal", "UnmarshalOwn", "UnmarshalAlias"} {
-			names = append(names, o.method(name))
-		}
-	}
-	reuse := o.Reuse
-	for _, asked := range o.Named {
-		reuse = reuse || asked.reuse
-	}
-	if reuse {
-		names = append(names, o.method("UnmarshalReuse"))
-	}
-	return names
-}
-
 // faces writes the methods that people call. Like protoc-gen-go's, they have no comments, which
 // would be a tenth of what is generated: go doc pbfast has them.
 func (g *generator) faces(msg *message) {
-	t, name := msg.GoIdent.GoName, g.options.method
+	t := msg.GoIdent.GoName
 	init := needsInit(msg.Message)
-	g.f("func (m *%s) %s() int { return m.pbfastSize() }\n", t, name("SizeOf"))
-	g.f("func (m *%s) %s(b []byte) ([]byte, error) {", t, name("MarshalAppend"))
+	g.f("func (m *%s) SizeOf() int { return m.pbfastSize() }\n", t)
+	g.f("func (m *%s) MarshalAppend(b []byte) ([]byte, error) {", t)
 	if init {
 		g.f("if err := $proto.CheckInitialized(m); err != nil { return b, err }")
 	}
 	if bounded(msg) {
+		g.f("if cap(b)-len(b) < %d { b = $Grow(b, m.pbfastSize()) }", most(msg))
 		g.f("return m.pbfastAppend(b), nil\n}\n")
 	} else {
 		g.f("var e $Encoder\nreturn e.Finish(m.pbfastEncode($Start(&e, b, m, (*%s).pbfastSize)))\n}\n", t)
 	}
-	g.f("func (m *%s) %s(data []byte) error { return m.pbfastUnmarshal(data, %s) }\n", t, name("Unmarshal"), g.sharedMemory(msg))
-	g.f("func (m *%s) %s(data []byte) error { return m.pbfastUnmarshal(data, $Own|$Apart) }\n", t, name("UnmarshalOwn"))
-	g.f("func (m *%s) %s(data []byte) error { return m.pbfastUnmarshal(data, 0) }\n", t, name("UnmarshalAlias"))
+	g.f("func (m *%s) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, %s) }\n", t, g.sharedMemory(msg))
+	g.f("func (m *%s) UnmarshalOwn(data []byte) error { return m.pbfastUnmarshal(data, $Own|$Apart) }\n", t)
+	g.f("func (m *%s) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }\n", t)
 	g.f("func (m *%s) pbfastUnmarshal(data []byte, mode $Mode) error {", t)
 	g.f("m.Reset()\nvar d $Decoder")
 	g.finish("m.pbfastDecode(d.Start(data, mode))", init)

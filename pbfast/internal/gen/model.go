@@ -25,17 +25,13 @@ type message struct {
 type field struct {
 	*protogen.Field
 	coding
-	kind  protoreflect.Kind
-	utf8  bool // text is checked
-	alias bool // strings and bytes are parts of the caller's input
+	kind protoreflect.Kind
+	utf8 bool // text is checked
 }
 
 // entry returns a map's key and value.
 func (f *field) entry() (key, value *field) {
-	key, value = newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
-	key.alias = f.alias
-	value.alias = f.alias
-	return key, value
+	return newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
 }
 
 func newField(f *protogen.Field) *field {
@@ -86,14 +82,13 @@ type model struct {
 	messages map[protoreflect.FullName]*message
 	files    map[*protogen.File][]*message
 	hybrid   map[*protogen.File]bool
-	reused   map[*message]bool // have UnmarshalReuse
-	sizes    map[*message]int  // what sizeOf returned; huge while it is at it
+	sizes    map[*message]int // what sizeOf returned; huge while it is at it
 }
 
 // newModel collects the messages of one Go package for which code can be generated. skipped says
 // which others there are, and why.
 func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*protogen.File]bool, options Options) (m *model, skipped []string) {
-	m = &model{map[protoreflect.FullName]*message{}, map[*protogen.File][]*message{}, hybrid, map[*message]bool{}, map[*message]int{}}
+	m = &model{map[protoreflect.FullName]*message{}, map[*protogen.File][]*message{}, hybrid, map[*message]int{}}
 	var add func(file *protogen.File, list []*protogen.Message)
 	add = func(file *protogen.File, list []*protogen.Message) {
 		for _, msg := range list {
@@ -103,7 +98,7 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 			if why := unsupported(msg, hybrid[file], options); why != "" {
 				skipped = append(skipped, fmt.Sprintf("%s: %s: left to protobuf-go", msg.Desc.FullName(), why))
 			} else {
-				own := newMessage(file, msg, options)
+				own := newMessage(file, msg)
 				m.messages[msg.Desc.FullName()] = own
 				m.files[file] = append(m.files[file], own)
 			}
@@ -135,9 +130,6 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 				child.group = true
 			}
 		}
-		if options.Reuse || options.Named[msg.Desc.FullName()].reuse {
-			m.reuse(msg)
-		}
 		if !hybrid[msg.file] { // what is in them depends on a build tag, which other files do not have
 			m.slotsOf(msg)
 		}
@@ -148,7 +140,7 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 // unsupported says why a message is left to protobuf-go. A message of the hybrid API must suit both
 // the open API and the opaque one.
 func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
-	if options.Named[msg.Desc.FullName()].skip {
+	if slices.Contains(options.Skip, string(msg.Desc.FullName())) {
 		return "named by skip"
 	}
 	if extensible(msg) {
@@ -161,9 +153,6 @@ func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
 		return ""
 	}
 	names := options.methods()
-	if options.VT {
-		names = append(names, vtNames...)
-	}
 	const collides = "%s has the name of a method that would be generated"
 	for _, f := range msg.Fields {
 		if inStruct := f.Oneof == nil || f.Oneof.Desc.IsSynthetic(); inStruct && slices.Contains(names, f.GoName) {
@@ -178,12 +167,10 @@ func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
 	return ""
 }
 
-func newMessage(file *protogen.File, msg *protogen.Message, options Options) *message {
+func newMessage(file *protogen.File, msg *protogen.Message) *message {
 	m := &message{Message: msg, file: file}
 	for _, f := range msg.Fields {
-		field := newField(f)
-		field.alias = options.Named[f.Desc.FullName()].alias || options.Named[msg.Desc.FullName()].alias
-		m.fields = append(m.fields, field)
+		m.fields = append(m.fields, newField(f))
 	}
 	slices.SortFunc(m.fields, func(a, b *field) int { return cmp.Compare(a.number(), b.number()) })
 	m.ordered = slices.Clone(m.fields)
@@ -239,17 +226,6 @@ func (m *model) slower(msg *message) bool {
 var knownNames = map[protoreflect.Name]bool{
 	"Timestamp": true, "Duration": true, "Any": true, "BoolValue": true, "Int32Value": true, "UInt32Value": true,
 	"Int64Value": true, "UInt64Value": true, "FloatValue": true, "DoubleValue": true, "StringValue": true,
-}
-
-// reuse gives UnmarshalReuse to a message and to the messages that it holds.
-func (m *model) reuse(msg *message) {
-	if msg == nil || m.reused[msg] {
-		return
-	}
-	m.reused[msg] = true
-	for _, f := range msg.fields {
-		m.reuse(m.local(f))
-	}
 }
 
 // slotsOf sets the fields whose values are allocated together: optional scalars, then messages that

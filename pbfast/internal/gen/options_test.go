@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/gofeaturespb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/pluginpb"
@@ -17,44 +18,9 @@ import (
 	"postage/pbfast/internal/testmessages/proto3"
 )
 
-// An invalid name is refused, and one that a message lacks. A message may be of another call.
-func TestOptionsNameSomething(t *testing.T) {
-	var o Options
-	for parameter, name := range map[string]string{"skip": "no name", "alias": "", "reuse": "a..b"} {
-		if err := o.Set(parameter, name); err == nil || !strings.Contains(err.Error(), "full name") {
-			t.Errorf("%s=%s: error %v", parameter, name, err)
-		}
-	}
-	const schema = "protobuf_test_messages.proto3."
-	for _, c := range []struct{ parameter, name, want string }{
-		{"alias", "a.B.c", ""},
-		{"skip", "a.B", ""},
-		{"alias", schema + "TestAllTypesProto3.optional_string", ""},
-		{"reuse", schema + "TestAllTypesProto3.NestedMessage", ""},
-		{"alias", schema + "TestAllTypesProto3.optional_strin", "has no field or message optional_strin"},
-		{"skip", schema + "TestAllTypesProto3.optional_string", "is a field"},
-	} {
-		var o Options
-		if err := o.Set(c.parameter, c.name); err != nil {
-			t.Fatal(err)
-		}
-		plugin, err := protogen.Options{}.New(requestFor(proto3.File_test_messages_proto3_proto))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = Run(plugin, o)
-		if (err != nil) != (c.want != "") || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%s=%s: error %v, want %q", c.parameter, c.name, err, c.want)
-		}
-	}
-}
-
 // A message is left out by name, and a build tag is that of all files.
 func TestSkipAndTag(t *testing.T) {
-	o := Options{Hook: true, Tag: "fast && linux"}
-	if err := o.Set("skip", "protobuf_test_messages.proto3.TestAllTypesProto3"); err != nil {
-		t.Fatal(err)
-	}
+	o := Options{Hook: true, Tag: "fast && linux", Skip: []string{"protobuf_test_messages.proto3.TestAllTypesProto3"}}
 	code := generate(t, proto3.File_test_messages_proto3_proto, o)
 	if strings.Contains(code, "func (m *TestAllTypesProto3) ") || !strings.Contains(code, "func (m *TestAllTypesProto3_NestedMessage) ") {
 		t.Error("skip leaves out something else")
@@ -75,16 +41,8 @@ func TestSlowerIsNotHooked(t *testing.T) {
 		messageOf("Extended", fieldOf("name", 1, tString, "")))
 	file.MessageType[2].ExtensionRange = []*descriptorpb.DescriptorProto_ExtensionRange{{Start: proto.Int32(100), End: proto.Int32(200)}}
 	file.Dependency = []string{structpb.File_google_protobuf_struct_proto.Path(), timestamppb.File_google_protobuf_timestamp_proto.Path()}
-	plugin, err := protogen.Options{}.New(&pluginpb.CodeGeneratorRequest{
-		FileToGenerate: []string{file.GetName()},
-		ProtoFile: []*fileProto{
-			protodesc.ToFileDescriptorProto(structpb.File_google_protobuf_struct_proto),
-			protodesc.ToFileDescriptorProto(timestamppb.File_google_protobuf_timestamp_proto), file,
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plugin := pluginFor(t, protodesc.ToFileDescriptorProto(structpb.File_google_protobuf_struct_proto),
+		protodesc.ToFileDescriptorProto(timestamppb.File_google_protobuf_timestamp_proto), file)
 	notes, err := Run(plugin, Options{Hook: true})
 	if err != nil || len(notes) != 2 || !strings.Contains(notes[0], "slower.p_a.Extended: can hold extensions: left to protobuf-go") ||
 		!strings.Contains(notes[1], "slower.p_a.Settings: protobuf-go codes half of its fields or more: not hooked") {
@@ -94,4 +52,54 @@ func TestSlowerIsNotHooked(t *testing.T) {
 	if strings.Contains(code, "Extended") || !strings.Contains(code, "(*When).pbfastEncode") {
 		t.Error("code is generated for the wrong message")
 	}
+}
+
+// What is decoded lazily is left to protobuf-go, with a note; with the open API nothing is.
+func TestLazy(t *testing.T) {
+	for level, want := range map[gofeaturespb.GoFeatures_APILevel]string{
+		gofeaturespb.GoFeatures_API_OPAQUE: "lazy.p_a.Outer: has fields that are decoded lazily: left to protobuf-go",
+		gofeaturespb.GoFeatures_API_OPEN:   "",
+	} {
+		inner := fieldOf("inner", 1, tMessage, ".lazy.p_a.Inner")
+		inner.Options = &descriptorpb.FieldOptions{Lazy: proto.Bool(true)}
+		file := newFile("lazy", "a", "editions", level, messageOf("Outer", inner), messageOf("Inner"))
+		notes, err := Run(pluginFor(t, file), Options{})
+		if err != nil || strings.Join(notes, "\n") != want {
+			t.Errorf("%v: notes %q and %v, want %q", level, notes, err, want)
+		}
+	}
+}
+
+// What is allocated with the first optional part of a message is bounded, however many parts there
+// can be: two bytes of input may ask for it.
+func TestSlotsAreBounded(t *testing.T) {
+	inner, outer := messageOf("Inner"), messageOf("Outer")
+	for n := range 6 {
+		inner.Field = append(inner.Field, fieldOf(fmt.Sprint("f", n), 1+n, descriptorpb.FieldDescriptorProto_TYPE_BYTES, ""))
+	}
+	for n := range 40 {
+		outer.Field = append(outer.Field, fieldOf(fmt.Sprint("f", 2*n), 1+2*n, tMessage, ".slots.p_a.Inner"), fieldOf(fmt.Sprint("f", 1+2*n), 2+2*n, tInt32, ""))
+	}
+	plugin := pluginFor(t, newFile("slots", "a", "proto2", noAPI, inner, outer))
+	m, _ := newModel(plugin.Files, plugin.Files[0].GoImportPath, nil, Options{})
+	bytes := 0
+	for _, f := range m.messages["slots.p_a.Outer"].slots {
+		bytes += 8
+		if f.isMessage() {
+			bytes += 40 + 6*24 - 8
+		}
+	}
+	if bytes == 0 || bytes > maxSlotBytes {
+		t.Errorf("the slots of Outer take %d bytes, want some and at most %d", bytes, maxSlotBytes)
+	}
+}
+
+// pluginFor is asked for the code of the last file.
+func pluginFor(t *testing.T, files ...*fileProto) *protogen.Plugin {
+	t.Helper()
+	plugin, err := protogen.Options{}.New(&pluginpb.CodeGeneratorRequest{FileToGenerate: []string{files[len(files)-1].GetName()}, ProtoFile: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plugin
 }

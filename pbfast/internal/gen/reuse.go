@@ -8,7 +8,7 @@ import (
 
 // reuseFace writes the method UnmarshalReuse.
 func (g *generator) reuseFace(msg *message) {
-	g.f("func (m *%s) %s(data []byte) error {", msg.GoIdent.GoName, g.options.method("UnmarshalReuse"))
+	g.f("func (m *%s) UnmarshalReuse(data []byte) error {", msg.GoIdent.GoName)
 	g.f("var d $Decoder")
 	g.finish("m, m.pbfastReuse(d.Start(data, 0))", needsInit(msg.Message))
 }

@@ -19,7 +19,7 @@ func (g *generator) vtFaces(msg *message) {
 	method("MarshalVTStrict() ([]byte, error)", "m.MarshalVT()")
 	method("MarshalToVTStrict(data []byte) (int, error)", "m.MarshalToVT(data)")
 	method("MarshalToSizedBufferVTStrict(data []byte) (int, error)", "m.MarshalToSizedBufferVT(data)")
-	method("UnmarshalVT(data []byte) error", "m.pbfastMerge(data, $Own|$Apart|$Alias)")
+	method("UnmarshalVT(data []byte) error", "m.pbfastMerge(data, $Own|$Apart)")
 	method("UnmarshalVTUnsafe(data []byte) error", "m.pbfastMerge(data, 0)")
 	g.f("func (m *%s) pbfastMerge(data []byte, mode $Mode) error {", t)
 	g.f("if m == nil && len(data) > 0 { return $ErrNil }")

@@ -78,14 +78,10 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 	if err := s.runPluginOn([]string{"go", "run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", dir, request, own.GetName()); err != nil {
 		return err
 	}
-	parameters := "methods=true,names=vt,reuse=true"
-	switch filepath.Base(dir) {
-	case "conformance", "memoryplain":
+	if name := filepath.Base(dir); name == "conformance" || name == "memoryplain" {
 		return nil
-	case "options":
-		parameters = "methods=true,alias=postage.options.Mixed.alias,alias=postage.options.Mixed.alias_bytes,reuse=postage.options.Kept"
 	}
-	return s.runPluginOn(s.pbfastPlugin(legacy), parameters, dir, request, own.GetName())
+	return s.runPluginOn(s.pbfastPlugin(legacy), "methods=true,names=vt,reuse=true", dir, request, own.GetName())
 }
 
 // renamed returns a copy of a file in another protobuf package.

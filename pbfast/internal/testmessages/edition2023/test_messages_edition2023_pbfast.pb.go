@@ -12,6 +12,9 @@ import (
 func (m *ComplexMessage) SizeOf() int { return m.pbfastSize() }
 
 func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 11 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -53,7 +56,7 @@ func (m *ComplexMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 }
 
 func (m *ComplexMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *ComplexMessage) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -236,7 +239,7 @@ func (m *TestAllTypesEdition2023) MarshalToSizedBufferVTStrict(data []byte) (int
 }
 
 func (m *TestAllTypesEdition2023) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesEdition2023) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -3188,7 +3191,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVTStrict(dat
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
@@ -3341,6 +3344,9 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, 
 func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 19 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -3390,7 +3396,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVTStrict(dat
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
@@ -3567,6 +3573,9 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, 
 func (m *ForeignMessageEdition2023) SizeOf() int { return m.pbfastSize() }
 
 func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 11 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -3612,7 +3621,7 @@ func (m *ForeignMessageEdition2023) MarshalToSizedBufferVTStrict(data []byte) (i
 }
 
 func (m *ForeignMessageEdition2023) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *ForeignMessageEdition2023) UnmarshalVTUnsafe(data []byte) error {

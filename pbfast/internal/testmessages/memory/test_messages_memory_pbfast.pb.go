@@ -59,7 +59,7 @@ func (m *Holder) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 }
 
 func (m *Holder) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *Holder) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -438,9 +438,7 @@ func (m *Whole) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *Whole) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
-}
+func (m *Whole) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
 
 func (m *Whole) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
@@ -861,9 +859,7 @@ func (m *Part) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *Part) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
-}
+func (m *Part) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
 
 func (m *Part) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
@@ -1113,9 +1109,7 @@ func (m *Inner) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *Inner) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
-}
+func (m *Inner) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
 
 func (m *Inner) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
@@ -1287,7 +1281,7 @@ func (m *Chooser) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 }
 
 func (m *Chooser) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *Chooser) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -1463,9 +1457,7 @@ func (m *Needs) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *Needs) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
-}
+func (m *Needs) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
 
 func (m *Needs) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 
@@ -1633,9 +1625,7 @@ func (m *Tree) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
 	return m.MarshalToSizedBufferVT(data)
 }
 
-func (m *Tree) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
-}
+func (m *Tree) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
 
 func (m *Tree) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
 

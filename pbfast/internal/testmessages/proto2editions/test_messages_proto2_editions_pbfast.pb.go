@@ -62,7 +62,7 @@ func (m *TestAllTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (int, err
 }
 
 func (m *TestAllTypesProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -3808,7 +3808,7 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(data []b
 }
 
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
@@ -3964,6 +3964,9 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []b
 func (m *TestAllTypesProto2_Data) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 19 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -4009,7 +4012,7 @@ func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVTStrict(data []byte) (int
 }
 
 func (m *TestAllTypesProto2_Data) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -4182,6 +4185,9 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, i, d
 func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 19 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -4231,7 +4237,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVTStrict(da
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVTUnsafe(data []byte) error {
@@ -4458,7 +4464,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVTS
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
@@ -4593,6 +4599,9 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 11 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -4642,7 +4651,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVTS
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
@@ -4835,7 +4844,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVTStrict(dat
 }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVTUnsafe(data []byte) error {
@@ -4959,6 +4968,9 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, 
 func (m *ForeignMessageProto2) SizeOf() int { return m.pbfastSize() }
 
 func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 11 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -5002,7 +5014,7 @@ func (m *ForeignMessageProto2) MarshalToSizedBufferVTStrict(data []byte) (int, e
 }
 
 func (m *ForeignMessageProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *ForeignMessageProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -5185,7 +5197,7 @@ func (m *UnknownToTestAllTypes) MarshalToSizedBufferVTStrict(data []byte) (int, 
 }
 
 func (m *UnknownToTestAllTypes) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *UnknownToTestAllTypes) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -5435,6 +5447,9 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, i, dep
 func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() int { return m.pbfastSize() }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 11 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -5482,7 +5497,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVTStrict(data 
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVTUnsafe(data []byte) error {
@@ -5631,6 +5646,9 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p 
 func (m *NullHypothesisProto2) SizeOf() int { return m.pbfastSize() }
 
 func (m *NullHypothesisProto2) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 0 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -5674,7 +5692,7 @@ func (m *NullHypothesisProto2) MarshalToSizedBufferVTStrict(data []byte) (int, e
 }
 
 func (m *NullHypothesisProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *NullHypothesisProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -5762,6 +5780,9 @@ func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 func (m *EnumOnlyProto2) SizeOf() int { return m.pbfastSize() }
 
 func (m *EnumOnlyProto2) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 0 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -5803,7 +5824,7 @@ func (m *EnumOnlyProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 }
 
 func (m *EnumOnlyProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *EnumOnlyProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -5931,7 +5952,7 @@ func (m *OneStringProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error)
 }
 
 func (m *OneStringProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *OneStringProto2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -6102,7 +6123,7 @@ func (m *ProtoWithKeywords) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *ProtoWithKeywords) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *ProtoWithKeywords) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -6323,7 +6344,7 @@ func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (
 }
 
 func (m *TestAllRequiredTypesProto2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllRequiredTypesProto2) UnmarshalVTUnsafe(data []byte) error {
@@ -7360,7 +7381,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
@@ -7535,6 +7556,9 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
+	if cap(b)-len(b) < 19 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -7585,7 +7609,7 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVTStrict(data []by
 }
 
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
@@ -7821,7 +7845,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedB
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
@@ -7962,6 +7986,9 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
+	if cap(b)-len(b) < 11 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -8014,7 +8041,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedB
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
@@ -8202,7 +8229,7 @@ func (m *TestLargeOneof) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 }
 
 func (m *TestLargeOneof) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestLargeOneof) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -8391,6 +8418,9 @@ func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 func (m *TestLargeOneof_A1) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestLargeOneof_A1) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 0 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -8432,7 +8462,7 @@ func (m *TestLargeOneof_A1) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *TestLargeOneof_A1) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestLargeOneof_A1) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -8518,6 +8548,9 @@ func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 func (m *TestLargeOneof_A2) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestLargeOneof_A2) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 0 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -8559,7 +8592,7 @@ func (m *TestLargeOneof_A2) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *TestLargeOneof_A2) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestLargeOneof_A2) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -8645,6 +8678,9 @@ func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 func (m *TestLargeOneof_A3) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestLargeOneof_A3) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 0 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -8686,7 +8722,7 @@ func (m *TestLargeOneof_A3) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *TestLargeOneof_A3) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestLargeOneof_A3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -8772,6 +8808,9 @@ func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 func (m *TestLargeOneof_A4) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestLargeOneof_A4) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 0 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -8813,7 +8852,7 @@ func (m *TestLargeOneof_A4) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *TestLargeOneof_A4) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestLargeOneof_A4) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -8899,6 +8938,9 @@ func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, i, depth i
 func (m *TestLargeOneof_A5) SizeOf() int { return m.pbfastSize() }
 
 func (m *TestLargeOneof_A5) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 0 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -8940,7 +8982,7 @@ func (m *TestLargeOneof_A5) MarshalToSizedBufferVTStrict(data []byte) (int, erro
 }
 
 func (m *TestLargeOneof_A5) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestLargeOneof_A5) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }

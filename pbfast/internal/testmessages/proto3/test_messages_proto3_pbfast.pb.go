@@ -62,7 +62,7 @@ func (m *TestAllTypesProto3) MarshalToSizedBufferVTStrict(data []byte) (int, err
 }
 
 func (m *TestAllTypesProto3) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -3314,7 +3314,7 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVTStrict(data []b
 }
 
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
@@ -3431,6 +3431,9 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *runtime.Decoder, p []b
 func (m *ForeignMessage) SizeOf() int { return m.pbfastSize() }
 
 func (m *ForeignMessage) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 11 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -3472,7 +3475,7 @@ func (m *ForeignMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 }
 
 func (m *ForeignMessage) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *ForeignMessage) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -3571,6 +3574,9 @@ func (m *ForeignMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int)
 func (m *NullHypothesisProto3) SizeOf() int { return m.pbfastSize() }
 
 func (m *NullHypothesisProto3) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 0 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -3614,7 +3620,7 @@ func (m *NullHypothesisProto3) MarshalToSizedBufferVTStrict(data []byte) (int, e
 }
 
 func (m *NullHypothesisProto3) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *NullHypothesisProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
@@ -3702,6 +3708,9 @@ func (m *NullHypothesisProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, dept
 func (m *EnumOnlyProto3) SizeOf() int { return m.pbfastSize() }
 
 func (m *EnumOnlyProto3) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 0 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
@@ -3743,7 +3752,7 @@ func (m *EnumOnlyProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) 
 }
 
 func (m *EnumOnlyProto3) UnmarshalVT(data []byte) error {
-	return m.pbfastMerge(data, runtime.Own|runtime.Apart|runtime.Alias)
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
 }
 
 func (m *EnumOnlyProto3) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }

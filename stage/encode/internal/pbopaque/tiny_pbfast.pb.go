@@ -11,6 +11,9 @@ import (
 func (m *Tiny) SizeOf() int { return m.pbfastSize() }
 
 func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 22 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
 	return m.pbfastAppend(b), nil
 }
 
