@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/kit/words"
 	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
 	"postage/load"
@@ -66,7 +67,7 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 		t.Loops = 1
 	}
 	withHeader(t.Requests, t.Request.Header)
-	if err = f.fillIn(t); err == nil {
+	if err = f.fillIn(cmd, t); err == nil {
 		err = refuseProxy(t)
 	}
 	return t, pacer, stop, err
@@ -127,7 +128,7 @@ func (f *loadFlags) bareTarget() (t *load.Target, err error) {
 }
 
 // fillIn completes the method, and fills in what --data has.
-func (f *loadFlags) fillIn(t *load.Target) error {
+func (f *loadFlags) fillIn(cmd *cobra.Command, t *load.Target) error {
 	if t.Request.Method = cmp.Or(f.verb, http.MethodGet); f.verb == "" && len(t.Request.Body) > 0 {
 		t.Request.Method = http.MethodPost
 	}
@@ -135,15 +136,15 @@ func (f *loadFlags) fillIn(t *load.Target) error {
 		t.Request.Header.Set("Content-Type", "application/json")
 	}
 	if f.data != "" {
-		rows, err := load.ReadValues(f.data)
-		if err != nil {
-			return fmt.Errorf("--data: %w", err)
-		}
 		if len(t.Requests) == 0 {
 			t.Requests = []load.Request{t.Request}
 		}
-		if t.Requests, err = rows.Expand(t.Requests); err != nil {
+		filled, rows, left, err := load.FillIn(t.Requests, f.data)
+		if err != nil {
 			return fmt.Errorf("--data: %w", err)
+		}
+		if t.Requests = filled; left {
+			say(cmd, "--data: the first %s are used, in turn: more take too much memory", words.Counted(rows, "row"))
 		}
 	}
 	all := t.Requests

@@ -209,11 +209,8 @@ func TestTargetsWithoutEmptyLines(t *testing.T) {
 // A byte order mark is not part of the first column's name.
 func TestValuesInPaths(t *testing.T) {
 	t.Parallel()
-	rows, err := ReadValues(file(t, "values", "\ufeffid,q\na/b ?#%,x&y\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests, err := rows.Expand([]Request{{URL: parsed(t, "http://h/a%2Fb/{{id}}/c%20d?x=%7B&q={{ q }}")}, {URL: parsed(t, "http://h/{{ id }}")}})
+	values := file(t, "values", "\ufeffid,q\na/b ?#%,x&y\n")
+	requests, _, _, err := FillIn([]Request{{URL: parsed(t, "http://h/a%2Fb/{{id}}/c%20d?x=%7B&q={{ q }}")}, {URL: parsed(t, "http://h/{{ id }}")}}, values)
 	if err != nil {
 		t.Fatal(err)
 	}

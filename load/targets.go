@@ -186,59 +186,107 @@ func readJSONTargets(path string, text []byte) (out []weighed, err error) {
 	}
 }
 
-// Values are rows of values, by the names of their columns.
-type Values []map[string]string
-
-// ReadValues reads values: CSV whose first line names the columns or, if the file begins with a
-// brace, one JSON object a line.
-func ReadValues(path string) (Values, error) {
+// FillIn replaces {{name}} by the values of a file, in URLs, header fields and bodies: it returns
+// each request with the first row, then each with the second, and so on. The file is CSV whose first
+// line names the columns or, if it begins with a brace, one JSON object a line. Of more rows than
+// fit the memory, so many are used as do; left reports that there are others.
+func FillIn(requests []Request, path string) (out []Request, rows int, left bool, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, false, err
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	var rows Values
+	next := csvRows(text)
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.UseNumber()
-		for {
-			var object map[string]any
-			if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				return nil, fmt.Errorf("%s: row %d: %w", path, len(rows)+1, err)
-			}
-			row := map[string]string{}
-			for name, value := range object {
-				if s, ok := value.(string); ok {
-					row[name] = s
-				} else if text, err := json.Marshal(value); err == nil {
-					row[name] = string(text)
-				}
-			}
-			rows = append(rows, row)
+		next = jsonRows(text)
+	}
+	for size := 0; ; rows++ {
+		row, err := next()
+		switch {
+		case errors.Is(err, io.EOF) && rows == 0:
+			return nil, 0, false, fmt.Errorf("%s has no rows of values", path)
+		case errors.Is(err, io.EOF):
+			return out, rows, false, nil
+		case err != nil:
+			return nil, 0, false, fmt.Errorf("%s: %w", path, err)
+		case size > mostExpanded:
+			return out, rows, true, nil
 		}
-	} else {
-		lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		for _, line := range lines[min(1, len(lines)):] {
-			row := map[string]string{}
-			for i, name := range lines[0] {
-				row[name] = line[i]
+		for i := range requests {
+			r, err := requests[i].withRow(row)
+			if err != nil {
+				return nil, 0, false, fmt.Errorf("%s: row %d of the values %w", path, rows+1, err)
 			}
-			rows = append(rows, row)
+			out = append(out, r)
+			size += requestSize + len(r.Body) + len(r.URL.Path) + len(r.URL.RawQuery)
 		}
 	}
-	if len(rows) == 0 {
-		return nil, fmt.Errorf("%s has no rows of values", path)
-	}
-	return rows, nil
 }
 
-// mostExpanded is about how many bytes of memory expanded requests may take.
-const mostExpanded = 256 << 20
+// mostExpanded is about how many bytes of memory expanded requests may take, and requestSize about
+// how many one takes beside its texts.
+const (
+	mostExpanded = 256 << 20
+	requestSize  = 1000
+)
+
+// csvRows returns the rows of CSV, one a call, in a map that the next call changes.
+func csvRows(text []byte) func() (map[string]string, error) {
+	reader := csv.NewReader(bytes.NewReader(text))
+	names, err := reader.Read()
+	reader.ReuseRecord = true
+	row := map[string]string{}
+	return func() (map[string]string, error) {
+		if err != nil {
+			return nil, err
+		}
+		line, err := reader.Read()
+		for i, value := range line {
+			row[names[min(i, len(names)-1)]] = value
+		}
+		return row, err
+	}
+}
+
+// jsonRows returns the objects of JSON, one a call.
+func jsonRows(text []byte) func() (map[string]string, error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	n := 0
+	return func() (map[string]string, error) {
+		n++
+		var object map[string]any
+		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
+			return nil, err
+		} else if err != nil {
+			return nil, fmt.Errorf("row %d: %w", n, err)
+		}
+		row := map[string]string{}
+		for name, value := range object {
+			if s, ok := value.(string); ok {
+				row[name] = s
+			} else if text, err := json.Marshal(value); err == nil {
+				row[name] = string(text)
+			}
+		}
+		return row, nil
+	}
+}
+
+// withRow returns the request with a row's values. It is an error if the row has too few.
+func (r Request) withRow(row map[string]string) (_ Request, err error) {
+	filled := r.filled(placeholder, func(match string) (text string, known bool) {
+		name := placeholder.FindStringSubmatch(match)[1]
+		if strings.HasPrefix(name, ".") { // of an answer
+			return "", false
+		}
+		if text, known = row[name]; !known {
+			err = fmt.Errorf("has no %q; it has %s", name, strings.Join(slices.Sorted(maps.Keys(row)), ", "))
+		}
+		return text, known
+	})
+	return filled, err
+}
 
 var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 
@@ -268,36 +316,6 @@ func escapeJSON(value string) string {
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(value) // a string can always be encoded
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(out.String()), `"`), `"`)
-}
-
-// Expand replaces {{name}} by values, in URLs, header fields and bodies: it returns each request
-// with the first row, then each with the second, and so on.
-func (rows Values) Expand(requests []Request) (out []Request, err error) {
-	size := 0
-	for n, row := range rows {
-		value := func(match string) (text string, known bool) {
-			name := placeholder.FindStringSubmatch(match)[1]
-			if strings.HasPrefix(name, ".") { // of an answer
-				return "", false
-			}
-			text, known = row[name]
-			if !known {
-				err = errors.Join(err, fmt.Errorf("row %d of the values has no %q; it has %s", n+1, name, strings.Join(slices.Sorted(maps.Keys(row)), ", ")))
-			}
-			return text, known
-		}
-		for i := range requests {
-			r := requests[i].filled(placeholder, value)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, r)
-			if size += 500 + len(r.Body) + len(r.URL.Path) + len(r.URL.RawQuery); size > mostExpanded {
-				return nil, fmt.Errorf("%d requests with %d rows of values take more than %d MB of memory: give fewer", len(requests), len(rows), mostExpanded>>20)
-			}
-		}
-	}
-	return out, nil
 }
 
 // filled returns the request with values in place of what the pattern matches, escaped as their

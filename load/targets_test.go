@@ -54,11 +54,7 @@ func TestTargets(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				rows, err := ReadValues(file(t, "values", "id,name\n1,Ann\n2,\"Bo & Co\"\n"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				all, err := rows.Expand(requests)
+				all, _, _, err := FillIn(requests, file(t, "values", "id,name\n1,Ann\n2,\"Bo & Co\"\n"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -106,19 +102,13 @@ func TestTargetsErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,b\n1\n":                "wrong number of fields",
 		"a,b\n":                   "has no row",
-		`{"a":1}` + "\n" + `{"a"`: "row 2: unexpected EOF",
+		"":                        "has no row",
+		`{"c":1}` + "\n" + `{"a"`: "row 2: unexpected EOF",
+		"a,b\n1,2\n":              `row 1 of the values has no "c"; it has a, b`,
 	} {
-		if _, err := ReadValues(file(t, "values", text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, _, err := FillIn([]Request{{URL: parsed(t, "http://h/{{c}}")}}, file(t, "values", text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
-	}
-	u := parsed(t, "http://h/{{c}}")
-	if _, err := (Values{{"a": "1", "b": "2"}}).Expand([]Request{{URL: u}}); err == nil || !strings.Contains(err.Error(), `row 1 of the values has no "c"; it has a, b`) {
-		t.Error(err)
-	}
-	big := make(Values, 3000)
-	if _, err := big.Expand([]Request{{URL: parsed(t, "http://h/"), Body: make([]byte, 100_000)}}); err == nil || !strings.Contains(err.Error(), "more than 256 MB") {
-		t.Error(err)
 	}
 	_, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Requests: []Request{{URL: parsed(t, "http://a/")}, {URL: parsed(t, "http://b/")}}})
 	if err == nil || !strings.Contains(err.Error(), "all must go to one server") {
@@ -199,15 +189,30 @@ func TestWeights(t *testing.T) {
 	}
 }
 
+// Of a long file as many rows are used as fit.
+func TestManyValues(t *testing.T) {
+	t.Parallel()
+	values := file(t, "values", "id\n"+strings.Repeat("7\n", 3000))
+	large := []Request{{URL: parsed(t, "http://h/?id={{id}}"), Body: make([]byte, 200_000)}}
+	out, rows, left, err := FillIn(large, values)
+	if err != nil || !left || rows < 1000 || rows > 1400 || len(out) != rows || out[rows-1].URL.RawQuery != "id=7" {
+		t.Errorf("%d rows, %d requests, %t, %v", rows, len(out), left, err)
+	}
+	large[0].Body = nil
+	if _, rows, left, err := FillIn(large, values); err != nil || left || rows != 3000 {
+		t.Errorf("%d rows, %t, %v", rows, left, err)
+	}
+}
+
 // A value stays a value of JSON, whatever characters it has.
 func TestValuesInJSON(t *testing.T) {
 	t.Parallel()
-	rows := Values{{"name": `12" disc \ <b>`, "n": "5"}}
+	values := file(t, "values", `{"name":"12\" disc \\ <b>","n":5}`)
 	for body, want := range map[string]string{
 		`{"name":"{{name}}","n":{{n}}}`: `{"name":"12\" disc \\ <b>","n":5}`,
 		`name={{name}}`:                 `name=12" disc \ <b>`,
 	} {
-		out, err := rows.Expand([]Request{{URL: parsed(t, "http://h/"), Body: []byte(body)}})
+		out, _, _, err := FillIn([]Request{{URL: parsed(t, "http://h/"), Body: []byte(body)}}, values)
 		if err != nil || string(out[0].Body) != want {
 			t.Errorf("%v: %s, want %s", err, out[0].Body, want)
 		}
