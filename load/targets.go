@@ -241,10 +241,13 @@ func csvRows(text []byte) func() (map[string]string, error) {
 			return nil, err
 		}
 		line, err := reader.Read()
-		for i, value := range line {
-			row[names[min(i, len(names)-1)]] = value
+		if err != nil {
+			return nil, err // also of a line with more or fewer fields
 		}
-		return row, err
+		for i, value := range line {
+			row[names[i]] = value
+		}
+		return row, nil
 	}
 }
 
