@@ -49,37 +49,39 @@ func (c *throughClient) tap() *tap         { return c.client.tap }
 func (c *throughClient) wire() *wire.Count { return &c.client.wire }
 
 func (c *throughClient) create(l *lane, name string) (err error) {
-	l.last, err = c.client.create(c.in.ctx, c.in.object(name, firstChange), metav1.CreateOptions{})
+	l.last, err = c.client.create(c.in.objects.ctx, c.in.objects.object(name, firstChange), metav1.CreateOptions{})
 	return err
 }
 
 func (c *throughClient) get(l *lane, name string) (err error) {
-	l.last, err = c.client.get(c.in.ctx, name)
+	l.last, err = c.client.get(c.in.objects.ctx, name)
 	return err
 }
 
 func (c *throughClient) update(l *lane, name, change string) (err error) {
-	o := c.in.object(name, change)
+	o := c.in.objects.object(name, change)
 	if c.in.kind.custom {
-		o.SetResourceVersion(c.in.version(name))
+		o.SetResourceVersion(c.in.objects.version(name))
 	}
-	if l.last, err = c.client.update(c.in.ctx, o); err == nil {
-		c.in.setVersion(name, l.last.GetResourceVersion())
+	if l.last, err = c.client.update(c.in.objects.ctx, o); err == nil {
+		c.in.objects.setVersion(name, l.last.GetResourceVersion())
 	}
 	return err
 }
 
 func (c *throughClient) list(l *lane, want int) (err error) {
-	if l.all, err = c.client.list(c.in.ctx, c.in.selector()); err == nil && len(l.all) != want {
+	if l.all, err = c.client.list(c.in.objects.ctx, c.in.objects.selector()); err == nil && len(l.all) != want {
 		err = fmt.Errorf("list: %d objects, want %d", len(l.all), want)
 	}
 	return err
 }
 
-func (c *throughClient) delete(_ *lane, name string) error { return c.client.delete(c.in.ctx, name) }
+func (c *throughClient) delete(_ *lane, name string) error {
+	return c.client.delete(c.in.objects.ctx, name)
+}
 
 func (c *throughClient) follow(objects int) (err error) {
-	if c.watcher, err = c.client.watch(c.in.ctx, c.in.selector()); err != nil {
+	if c.watcher, err = c.client.watch(c.in.objects.ctx, c.in.objects.selector()); err != nil {
 		return err
 	}
 	for range objects {
@@ -104,7 +106,7 @@ func (c *throughClient) seen(l *lane, name, change string) error {
 }
 
 func (c *throughClient) event() (object, error) {
-	ctx, cancel := context.WithTimeout(c.in.ctx, patience)
+	ctx, cancel := context.WithTimeout(c.in.objects.ctx, patience)
 	defer cancel()
 	select {
 	case e, ok := <-c.watcher.ResultChan():

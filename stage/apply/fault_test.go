@@ -323,7 +323,7 @@ func TestClusterOfTheUsers(t *testing.T) {
 		if c, err := in.Counters(); err != nil || c["server-cpu-ns/op"] != 0 {
 			t.Errorf("the CPU time of someone else's server: %v, %v", c, err)
 		}
-		if name := in.newName(); kind == "clusterrole" && !strings.HasPrefix(name, r.Namespace+"-") {
+		if name := in.objects.newName(); kind == "clusterrole" && !strings.HasPrefix(name, r.Namespace+"-") {
 			t.Errorf("a ClusterRole's name is %s, in namespace %s", name, r.Namespace)
 		}
 		if err := in.Close(); err != nil {

@@ -40,14 +40,14 @@ func openPrebuilt(in *instance) (caller, error) {
 		return nil, err
 	}
 	c := &prebuilt{in: in, media: in.media, collection: in.kind.collection(in.reach.Namespace)}
-	name := in.newName()
-	if c.body, err = c.template(in.object(name, firstChange), name); err != nil {
+	name := in.objects.newName()
+	if c.body, err = c.template(in.objects.object(name, firstChange), name); err != nil {
 		return nil, err
 	}
 	if c.options, err = encoded(&c.media, &kind{version: "v1"}, &metav1.DeleteOptions{}); err != nil {
 		return nil, err
 	}
-	if c.raw, err = openRaw(in.ctx, config); err != nil {
+	if c.raw, err = openRaw(in.objects.ctx, config); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -93,7 +93,7 @@ func (c *prebuilt) wire() *wire.Count { return &c.raw.wire }
 
 // send makes a request and discards the response's body.
 func (c *prebuilt) send(method, path string, body []byte) error {
-	request, err := c.raw.request(c.in.ctx, method, path, c.media.contentType, c.media.contentType, body)
+	request, err := c.raw.request(c.in.objects.ctx, method, path, c.media.contentType, c.media.contentType, body)
 	if err != nil {
 		return err
 	}
@@ -123,14 +123,14 @@ func (c *prebuilt) update(_ *lane, name, change string) error {
 }
 
 func (c *prebuilt) list(*lane, int) error {
-	return c.send(http.MethodGet, c.collection+"?labelSelector="+url.QueryEscape(c.in.selector()), nil)
+	return c.send(http.MethodGet, c.collection+"?labelSelector="+url.QueryEscape(c.in.objects.selector()), nil)
 }
 
 // checkList looks for the objects' names in what came, which nothing decodes. Servers sort them.
 func (c *prebuilt) checkList(seen []*exchange) error {
 	for _, e := range seen {
 		rest, found := e.response, false
-		for _, name := range c.in.ready {
+		for _, name := range c.in.objects.ready {
 			if _, rest, found = bytes.Cut(rest, []byte(name)); !found {
 				return fmt.Errorf("the list lacks %s", name)
 			}

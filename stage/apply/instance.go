@@ -2,18 +2,10 @@ package apply
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"postage/internal/service/apiserver"
 	"postage/internal/sys/proc"
@@ -37,31 +29,17 @@ type spec struct {
 
 // instance is an open contender in a case.
 type instance struct {
-	spec
+	op      op
+	kind    kind
 	media   media // the row's content type
-	ctx     context.Context
 	reach   reach
-	control *client // prepares and checks, in another content type, untimed
+	objects *objects
 	caller  caller
 	lanes   []lane
 	*lanes.Lanes
 	mistaken *mistake // nil except in the slice with the page's mistake
-	names
-	last int // the size of the last batch
+	last     int      // the size of the last batch
 }
-
-// names holds a worker's own name and the names of its objects.
-type names struct {
-	worker   string // label workerKey of every object
-	serial   atomic.Int64
-	mu       sync.Mutex
-	ready    []string          // of objects that exist for the operation
-	versions map[string]string // resource versions of objects, by name
-	loose    []string          // of objects that operations may have left behind
-}
-
-// workerKey is the label that distinguishes a worker's objects from another's.
-const workerKey = "postage-worker"
 
 // lane does operations one after the other.
 type lane struct {
@@ -91,34 +69,26 @@ func newInstance(ctx context.Context, s spec, m media, open func(*instance) (cal
 	if why := r.NotServed[m.name]; why != "" {
 		return nil, errors.New(why)
 	}
-	var id [4]byte
-	for i := range id {
-		id[i] = byte(rand.Uint32())
-	}
-	in := &instance{spec: s, media: m, ctx: context.WithoutCancel(ctx), reach: r, names: names{worker: hex.EncodeToString(id[:])}}
-	if s.op.shared {
-		in.worker = "shared"
-	}
-	other := m.other(&s.kind, r.NotServed)
-	if in.control, err = openClient(&r.Reach, in.typed(), &other); err != nil {
+	in := &instance{op: s.op, kind: s.kind, media: m, reach: r}
+	if in.objects, err = newObjects(ctx, &in.reach, &in.op, &in.kind, &in.media); err != nil {
 		return nil, err
 	}
-	if err := in.setUp(open); err != nil {
+	if err := in.setUp(s.inflight, open); err != nil {
 		return nil, errors.Join(in.explain(err), in.Close())
 	}
 	return in, nil
 }
 
-func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
+func (in *instance) setUp(inflight int, open func(*instance) (caller, error)) (err error) {
 	if in.caller, err = open(in); err != nil {
 		return err
 	}
-	in.lanes = make([]lane, in.inflight)
+	in.lanes = make([]lane, inflight)
 	for i := range in.lanes {
-		in.lanes[i] = lane{in: in, next: i, step: in.inflight}
+		in.lanes[i] = lane{in: in, next: i, step: inflight}
 	}
 	in.Lanes = lanes.New(len(in.lanes), func(i int) error { return in.op.do(&in.lanes[i]) })
-	if err := in.fill(in.op.objects); err != nil {
+	if err := in.objects.fill(in.op.objects); err != nil {
 		return fmt.Errorf("make objects: %w", err)
 	}
 	// The first request makes the connection. Several at a time would make several connections.
@@ -132,50 +102,9 @@ func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
 	return nil
 }
 
-// object returns the object that the worker creates with a name.
-func (in *instance) object(name, change string) object {
-	return in.objectOf(&in.kind, name, change)
-}
-
-func (in *instance) objectOf(k *kind, name, change string) object {
-	return k.make(metav1.ObjectMeta{
-		Name:        name,
-		Labels:      map[string]string{apiserver.Label: in.reach.Namespace, workerKey: in.worker},
-		Annotations: map[string]string{changeKey: change},
-	})
-}
-
-// typed is the kind with objects of its own type, which the second client has.
-func (in *instance) typed() *kind {
-	k := kindByName(in.kind.name)
-	return &k
-}
-
-func (in *instance) selector() string { return workerKey + "=" + in.worker }
-
-// newName returns a name that no object has had. All names have the same width.
-func (in *instance) newName() string { return in.nameOf(in.serial.Add(1)) }
-
-func (in *instance) nameOf(serial int64) string {
-	name := in.worker + "-" + strconv.FormatInt(100_000_000+serial, 10)
-	if !in.kind.namespaced {
-		name = in.reach.Prefix() + name
-	}
-	return name
-}
-
-// freshName returns a name for an object that the operation creates.
-func (l *lane) freshName() string {
-	name := l.in.newName()
-	l.in.mu.Lock()
-	l.in.loose = append(l.in.loose, name)
-	l.in.mu.Unlock()
-	return name
-}
-
 // nextName returns the next of the existing objects. No other lane works on it.
 func (l *lane) nextName() string {
-	name := l.in.ready[l.next%len(l.in.ready)]
+	name := l.in.objects.ready[l.next%len(l.in.objects.ready)]
 	l.next += l.step
 	return name
 }
@@ -187,125 +116,17 @@ func (l *lane) nextChange() string {
 	return text[1:]
 }
 
-// takeName removes one of the existing objects from the list and returns its name.
-func (in *instance) takeName() (string, bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if len(in.ready) == 0 {
-		return "", false
-	}
-	name := in.ready[len(in.ready)-1]
-	in.ready = in.ready[:len(in.ready)-1]
-	in.loose = append(in.loose, name)
-	return name, true
-}
-
-// fill creates objects until there are want of them.
-func (in *instance) fill(want int) (err error) {
-	missing := want - len(in.ready)
-	if missing <= 0 {
-		return nil
-	}
-	names := make([]string, missing)
-	for i := range names {
-		if names[i] = in.nameOf(int64(i)); !in.op.shared {
-			names[i] = in.newName()
-		}
-	}
-	in.ready = append(in.ready, names...)
-	if in.op.shared {
-		if names, err = in.absent(names); err != nil {
-			return err
-		}
-	}
-	return eachOf(names, func(name string) error {
-		o, err := in.control.create(in.ctx, in.objectOf(in.typed(), name, firstChange), metav1.CreateOptions{})
-		if in.op.shared && apierrors.IsAlreadyExists(err) {
-			return nil // another worker was faster
-		}
-		if err == nil {
-			in.setVersion(name, o.GetResourceVersion())
-		}
-		return err
-	})
-}
-
-// absent returns the names of shared objects that the server does not have. All workers give them
-// the same names.
-func (in *instance) absent(names []string) ([]string, error) {
-	there, err := in.control.list(in.ctx, in.selector())
-	if err != nil {
-		return nil, err
-	}
-	has := map[string]bool{}
-	for _, o := range there {
-		has[o.GetName()] = true
-	}
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return has[name] }), nil
-}
-
-func (n *names) version(name string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.versions[name]
-}
-
-func (n *names) setVersion(name, version string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.versions == nil {
-		n.versions = map[string]string{}
-	}
-	n.versions[name] = version
-}
-
-// sweep deletes what operations have left behind.
-func (in *instance) sweep() error {
-	names := in.loose
-	in.loose = nil
-	if in.op.name == crud || in.op.name == "delete" {
-		return nil // the operation deletes, or has failed: Close checks
-	}
-	return in.remove(names)
-}
-
-func (in *instance) remove(names []string) error {
-	return eachOf(names, func(name string) error {
-		err := in.control.delete(in.ctx, name)
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return err
-	})
-}
-
-// eachOf does something for each name, several at a time.
-func eachOf(names []string, do func(string) error) error {
-	const atATime = 4
-	errs := make([]error, atATime)
-	var group sync.WaitGroup
-	for i := range errs {
-		group.Go(func() {
-			for j := i; j < len(names) && errs[i] == nil; j += atATime {
-				errs[i] = do(names[j])
-			}
-		})
-	}
-	group.Wait()
-	return errors.Join(errs...)
-}
-
 // Prepare makes the server ready for another batch: it deletes what the last batch created, and
 // creates what it deleted.
 func (in *instance) Prepare() error {
 	if in.mistaken != nil {
 		in.mistaken.drain()
 	}
-	if err := in.sweep(); err != nil {
+	if err := in.objects.sweep(); err != nil {
 		return fmt.Errorf("apply: delete what was created: %w", in.explain(err))
 	}
 	if in.op.name == "delete" {
-		if err := in.fill(max(stock, 2*in.last)); err != nil {
+		if err := in.objects.fill(max(stock, 2*in.last)); err != nil {
 			return fmt.Errorf("apply: make objects to delete: %w", in.explain(err))
 		}
 	}
@@ -363,27 +184,9 @@ func (in *instance) Close() error {
 	if in.caller != nil {
 		errs = append(errs, in.caller.close())
 	}
-	if err := in.removeAll(); err != nil {
+	if err := in.objects.removeAll(); err != nil {
 		errs = append(errs, fmt.Errorf("apply: leave nothing behind: %w", in.explain(err)))
 	}
-	in.control.close()
+	in.objects.control.close()
 	return errors.Join(errs...)
-}
-
-func (in *instance) removeAll() error {
-	if in.op.shared {
-		return nil
-	}
-	if err := in.remove(append(in.loose, in.ready...)); err != nil {
-		return err
-	}
-	in.loose, in.ready = nil, nil
-	left, err := in.control.list(in.ctx, in.selector())
-	if err != nil {
-		return err
-	}
-	if len(left) > 0 {
-		return fmt.Errorf("%d objects are left, such as %s %s", len(left), in.kind.name, left[0].GetName())
-	}
-	return nil
 }

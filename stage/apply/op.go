@@ -29,7 +29,7 @@ const crud = "crud"
 func ops() []op {
 	return []op{
 		{name: crud, together: true, doc: "creating, getting and deleting it, one after the other", methods: "POST GET DELETE", do: func(l *lane) error {
-			name := l.freshName()
+			name := l.in.objects.freshName()
 			if err := l.in.caller.create(l, name); err != nil {
 				return fmt.Errorf("create: %w", err)
 			}
@@ -42,7 +42,7 @@ func ops() []op {
 			return nil
 		}},
 		{name: "create", together: true, doc: "creating it", methods: "POST", do: func(l *lane) error {
-			return l.in.caller.create(l, l.freshName())
+			return l.in.caller.create(l, l.in.objects.freshName())
 		}},
 		{name: "get", together: true, doc: "getting it", methods: "GET", objects: few, do: func(l *lane) error {
 			return l.in.caller.get(l, l.nextName())
@@ -62,7 +62,7 @@ func ops() []op {
 			return l.in.caller.seen(l, name, change)
 		}},
 		{name: "delete", doc: "deleting it", methods: "DELETE", objects: stock, do: func(l *lane) error {
-			name, ok := l.in.takeName()
+			name, ok := l.in.objects.takeName()
 			if !ok {
 				return errors.New("no objects are left to delete: the batch is larger than the number made for it")
 			}

@@ -41,12 +41,12 @@ func (in *instance) Prove(ctx context.Context) error {
 	if err := in.Prepare(); err != nil {
 		return err
 	}
-	left, err := in.control.list(ctx, in.selector())
+	left, err := in.objects.control.list(ctx, in.objects.selector())
 	if err != nil {
 		return err
 	}
-	if len(left) != len(in.ready) {
-		return fmt.Errorf("%d objects are left behind, want %d", len(left), len(in.ready))
+	if len(left) != len(in.objects.ready) {
+		return fmt.Errorf("%d objects are left behind, want %d", len(left), len(in.objects.ready))
 	}
 	return nil
 }
@@ -92,10 +92,10 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
 	switch in.op.name {
 	case "create":
-		return in.checkNames(ctx, in.loose, func(string) string { return firstChange })
+		return in.checkNames(ctx, in.objects.loose, func(string) string { return firstChange })
 	case crud, "delete":
-		for _, name := range in.loose {
-			if _, err := in.control.get(ctx, name); !apierrors.IsNotFound(err) {
+		for _, name := range in.objects.loose {
+			if _, err := in.objects.control.get(ctx, name); !apierrors.IsNotFound(err) {
 				return fmt.Errorf("%s is still there (%v)", name, err)
 			}
 		}
@@ -105,7 +105,7 @@ func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
 	case "update", "watch":
 		changed := map[string]string{}
 		for i := range in.lanes {
-			changed[in.ready[i]] = fmt.Sprintf("%08d", in.lanes[i].changes)
+			changed[in.objects.ready[i]] = fmt.Sprintf("%08d", in.lanes[i].changes)
 		}
 		if err := in.checkNames(ctx, slices.Collect(maps.Keys(changed)), func(name string) string { return changed[name] }); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (in *instance) checkNames(ctx context.Context, names []string, change func(
 		return fmt.Errorf("%d objects were written, want %d", len(names), len(in.lanes))
 	}
 	for _, name := range names {
-		got, err := in.control.get(ctx, name)
+		got, err := in.objects.control.get(ctx, name)
 		if err != nil {
 			return fmt.Errorf("read back: %w", err)
 		}
@@ -146,9 +146,9 @@ func (in *instance) checkLast() error {
 		name, change := l.last.GetName(), firstChange
 		switch in.op.name {
 		case "get":
-			name = in.ready[i]
+			name = in.objects.ready[i]
 		case "update", "watch":
-			name, change = in.ready[i], fmt.Sprintf("%08d", l.changes)
+			name, change = in.objects.ready[i], fmt.Sprintf("%08d", l.changes)
 		}
 		if err := in.checkObject(l.last, name, change); err != nil {
 			return fmt.Errorf("what came back: %w", err)
@@ -169,7 +169,7 @@ func (in *instance) checkList(seen []*exchange) error {
 				return fmt.Errorf("in the list: %w", err)
 			}
 		}
-		for _, name := range in.ready {
+		for _, name := range in.objects.ready {
 			if !names[name] {
 				return fmt.Errorf("the list lacks %s", name)
 			}
@@ -181,8 +181,8 @@ func (in *instance) checkList(seen []*exchange) error {
 // checkObject compares an object with the object of this name as it was made: everything except the
 // fields that the server adds.
 func (in *instance) checkObject(got object, name, change string) error {
-	want := in.objectOf(in.typed(), name, change)
-	got, err := in.typed().typedOf(got.DeepCopyObject().(object))
+	want := in.objects.objectOf(in.objects.typed(), name, change)
+	got, err := in.objects.typed().typedOf(got.DeepCopyObject().(object))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -241,9 +241,10 @@ func one(operation string) spec {
 
 // What a server adds to an object is ignored, any other difference is not.
 func TestCheckObject(t *testing.T) {
-	in := &instance{spec: spec{kind: kindByName("configmap")}, names: names{worker: "w"}}
+	in := &instance{kind: kindByName("configmap")}
+	in.objects = &objects{kind: &in.kind, reach: &in.reach, worker: "w"}
 	served := func() *corev1.ConfigMap {
-		m := in.object("hello", firstChange).(*corev1.ConfigMap)
+		m := in.objects.object("hello", firstChange).(*corev1.ConfigMap)
 		m.UID, m.ResourceVersion, m.Namespace, m.Generation, m.CreationTimestamp = "1-2-3", "7", "postage-1", 1, metav1.Now()
 		m.Kind, m.APIVersion = "ConfigMap", "v1"
 		m.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "postage"}}
