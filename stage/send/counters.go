@@ -17,7 +17,7 @@ func (in *instance) Counters() (map[string]float64, error) {
 	if err := in.keptWord(now); err != nil {
 		return nil, err
 	}
-	in.last, in.counted = now, in.begun
+	in.done.last, in.done.counted = now, in.done.begun
 	out, received := in.bytes()
 	counters := map[string]float64{
 		"server-allocs/op": float64(now.Allocs),
@@ -35,19 +35,19 @@ func (in *instance) Counters() (map[string]float64, error) {
 // keptWord compares what the server has seen since the last call with the operations that were
 // done.
 func (in *instance) keptWord(now greeter.Counters) error {
-	ops := in.begun - in.counted
+	ops := in.done.begun - in.done.counted
 	if ops == 0 {
 		return nil
 	}
-	opened := now.Conns - in.last.Conns
-	if served := now.Requests - in.last.Requests; !in.transport.handshakeOnly && served != ops {
+	opened := now.Conns - in.done.last.Conns
+	if served := now.Requests - in.done.last.Requests; !in.transport.handshakeOnly && served != ops {
 		return fmt.Errorf("the server saw %d requests in %d operations", served, ops)
 	}
 	clients, lost := int64(len(in.clients)), int64(0)
 	if in.transport.givesUp() {
-		lost = in.begun / 100
+		lost = in.done.begun / 100
 	}
-	if conns := now.Conns - in.replaced; in.spec.reuse && conns > clients+lost {
+	if conns := now.Conns - in.done.replaced; in.spec.reuse && conns > clients+lost {
 		return fmt.Errorf("the server saw %d connections, want the same %d kept", conns, clients)
 	}
 	if !in.spec.reuse && opened != ops {

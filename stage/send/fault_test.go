@@ -206,17 +206,20 @@ func TestProofComparesBytesOfOneMoment(t *testing.T) {
 	if err := in.Prove(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	after, out, received, err := in.settled()
+	after, sent, received, err := in.settled()
 	if err != nil {
 		t.Fatal(err)
 	}
 	in.targets[0].wire.Out.Add(7)
 	in.targets[0].wire.In.Add(7)
-	if err := in.proveBytes(after, out, received); err != nil {
+	p := proof{in: in, after: after, sent: sent, received: received}
+	if err := p.bytes(); err != nil {
 		t.Error(err)
 	}
-	wantError(t, in.proveBytes(after, out+7, received), "bytes, the server received")
-	wantError(t, in.proveBytes(after, out, received+7), "bytes, the clients received")
+	p.sent += 7
+	wantError(t, p.bytes(), "bytes, the server received")
+	p.sent, p.received = sent, received+7
+	wantError(t, p.bytes(), "bytes, the clients received")
 }
 
 func TestProofSeesAnotherTLS(t *testing.T) {
@@ -232,7 +235,7 @@ func TestProofSeesAnotherTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	after.TLS = "TLS 1.2"
-	wantError(t, in.proveTLS(after, after), "TLS is TLS 1.3, at the server TLS 1.2, want TLS 1.3")
+	wantError(t, (&proof{in: in, before: after, after: after}).tls(), "TLS is TLS 1.3, at the server TLS 1.2, want TLS 1.3")
 }
 
 func TestServerDies(t *testing.T) {

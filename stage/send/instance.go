@@ -25,8 +25,8 @@ type instance struct {
 	targets []*target // of the clients
 	clients []client  // none between two pages
 	seen    handshakes
-	done
-	ended time.Time // the last batch
+	done    done
+	ended   time.Time // the last batch
 }
 
 // done is what an instance has done, for comparison with what the server has seen.
@@ -147,13 +147,13 @@ func (in *instance) Prepare() error {
 	if err != nil {
 		return err
 	}
-	in.replaced = c.Conns - int64(len(in.clients))
+	in.done.replaced = c.Conns - int64(len(in.clients))
 	return nil
 }
 
 // Run does n operations, as many at a time as there are lanes.
 func (in *instance) Run(n int) error {
-	in.begun += int64(n)
+	in.done.begun += int64(n)
 	defer func() { in.ended = time.Now() }()
 	return in.explain(in.Lanes.Run(n))
 }

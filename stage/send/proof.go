@@ -48,7 +48,7 @@ func (in *instance) Prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in.last, in.counted = before, in.begun
+	in.done.last, in.done.counted = before, in.done.begun
 	if err := in.proofRun(ctx); err != nil {
 		return err
 	}
@@ -56,26 +56,25 @@ func (in *instance) Prove(ctx context.Context) error {
 	if in.spec.reuse && in.loses() {
 		look = in.atOnce
 	}
-	var out, received int64
+	p := proof{in: in, before: before}
 	seen := func() (c greeter.Counters, err error) {
-		c, out, received, err = look()
+		c, p.sent, p.received, err = look()
 		return c, err
 	}
 	kept := int64(math.MaxInt64)
 	if in.spec.reuse {
 		kept = int64(len(in.clients))
 	}
-	after, more, err := in.transport.standing(kept, seen, func() error { return in.proofRun(ctx) })
+	p.after, in.done.replaced, err = in.transport.standing(kept, seen, func() error { return in.proofRun(ctx) })
 	if err != nil {
 		return err
 	}
-	in.replaced = more
-	for _, prove := range []func(before, after greeter.Counters) error{in.proveConnections, in.proveProtocol, in.proveTLS} {
-		if err := prove(before, after); err != nil {
+	for _, check := range []func() error{p.connections, p.protocol, p.tls, p.bytes} {
+		if err := check(); err != nil {
 			return err
 		}
 	}
-	return in.proveBytes(after, out, received)
+	return nil
 }
 
 // proofRun does the proof's operations.
@@ -135,7 +134,7 @@ func (in *instance) ticketed() bool {
 
 func (in *instance) warmOnce() error {
 	for i := range in.spec.lanes() {
-		in.begun++
+		in.done.begun++
 		if err := in.call(i); err != nil {
 			return in.explain(err)
 		}
@@ -192,64 +191,71 @@ func (in *instance) atOnce() (c greeter.Counters, out, received int64, err error
 	return c, out, received, err
 }
 
-func (in *instance) proveConnections(before, after greeter.Counters) error {
-	in.last = before
-	if err := in.keptWord(after); err != nil {
+// proof is what both ends saw of the proof's operations.
+type proof struct {
+	in             *instance
+	before, after  greeter.Counters
+	sent, received int64 // bytes, by the clients
+}
+
+func (p *proof) connections() error {
+	p.in.done.last = p.before
+	if err := p.in.keptWord(p.after); err != nil {
 		return err
 	}
-	if conns, clients := after.Conns-in.replaced, int64(len(in.clients)); in.spec.reuse && conns != clients {
+	if conns, clients := p.after.Conns-p.in.done.replaced, int64(len(p.in.clients)); p.in.spec.reuse && conns != clients {
 		return fmt.Errorf("the server saw %d connections, want %d", conns, clients)
 	}
 	return nil
 }
 
-func (in *instance) proveProtocol(_, after greeter.Counters) error {
-	if !in.transport.handshakeOnly && after.Proto != in.transport.version {
-		return fmt.Errorf("the server saw requests of %q, want %q", after.Proto, in.transport.version)
+func (p *proof) protocol() error {
+	if !p.in.transport.handshakeOnly && p.after.Proto != p.in.transport.version {
+		return fmt.Errorf("the server saw requests of %q, want %q", p.after.Proto, p.in.transport.version)
 	}
-	if in.transport.quic && after.QUIC != "v1" {
-		return fmt.Errorf("the server saw QUIC version %q, want v1", after.QUIC)
+	if p.in.transport.quic && p.after.QUIC != "v1" {
+		return fmt.Errorf("the server saw QUIC version %q, want v1", p.after.QUIC)
 	}
 	return nil
 }
 
-func (in *instance) proveTLS(before, after greeter.Counters) error {
-	in.seen.mu.Lock()
-	defer in.seen.mu.Unlock()
-	if !in.spec.tls {
-		if after.Handshakes != 0 || in.seen.n != 0 {
-			return fmt.Errorf("the server saw %d TLS handshakes, want none", after.Handshakes)
+func (p *proof) tls() error {
+	p.in.seen.mu.Lock()
+	defer p.in.seen.mu.Unlock()
+	if !p.in.spec.tls {
+		if p.after.Handshakes != 0 || p.in.seen.n != 0 {
+			return fmt.Errorf("the server saw %d TLS handshakes, want none", p.after.Handshakes)
 		}
 		return nil
 	}
-	if after.Handshakes != after.Conns {
-		return fmt.Errorf("the server saw %d TLS handshakes on %d connections", after.Handshakes, after.Conns)
+	if p.after.Handshakes != p.after.Conns {
+		return fmt.Errorf("the server saw %d TLS handshakes on %d connections", p.after.Handshakes, p.after.Conns)
 	}
-	if in.seen.n != after.Handshakes || in.seen.resumed != after.Resumed {
+	if p.in.seen.n != p.after.Handshakes || p.in.seen.resumed != p.after.Resumed {
 		return fmt.Errorf("the clients saw %d TLS handshakes, %d of them resumed, the server %d and %d",
-			in.seen.n, in.seen.resumed, after.Handshakes, after.Resumed)
+			p.in.seen.n, p.in.seen.resumed, p.after.Handshakes, p.after.Resumed)
 	}
-	state := in.seen.last
-	if version := tls.VersionName(state.Version); state.Version != tls.VersionTLS13 || after.TLS != version {
-		return fmt.Errorf("TLS is %s, at the server %s, want TLS 1.3", version, after.TLS)
+	state := p.in.seen.last
+	if version := tls.VersionName(state.Version); state.Version != tls.VersionTLS13 || p.after.TLS != version {
+		return fmt.Errorf("TLS is %s, at the server %s, want TLS 1.3", version, p.after.TLS)
 	}
-	if state.NegotiatedProtocol != in.transport.alpn || after.ALPN != in.transport.alpn {
-		return fmt.Errorf("ALPN agreed on %q, want %q", state.NegotiatedProtocol, in.transport.alpn)
+	if state.NegotiatedProtocol != p.in.transport.alpn || p.after.ALPN != p.in.transport.alpn {
+		return fmt.Errorf("ALPN agreed on %q, want %q", state.NegotiatedProtocol, p.in.transport.alpn)
 	}
 	if len(state.PeerCertificates) == 0 {
 		return fmt.Errorf("the server showed no certificate")
 	}
-	if kind := tlscert.KindOf(state.PeerCertificates[0]); kind != in.spec.cert {
-		return fmt.Errorf("the certificate is %s, want %s", kind, in.spec.cert)
+	if kind := tlscert.KindOf(state.PeerCertificates[0]); kind != p.in.spec.cert {
+		return fmt.Errorf("the certificate is %s, want %s", kind, p.in.spec.cert)
 	}
-	return in.proveResumption(before, after)
+	return p.resumption()
 }
 
-func (in *instance) proveResumption(before, after greeter.Counters) error {
-	made := after.Handshakes - before.Handshakes
-	resumed, early := after.Resumed-before.Resumed, after.Early-before.Early
+func (p *proof) resumption() error {
+	made := p.after.Handshakes - p.before.Handshakes
+	resumed, early := p.after.Resumed-p.before.Resumed, p.after.Early-p.before.Early
 	want, wantEarly := int64(0), int64(0)
-	switch in.spec.resume {
+	switch p.in.spec.resume {
 	case resumeYes:
 		want = made
 	case resumeEarly:
@@ -264,21 +270,21 @@ func (in *instance) proveResumption(before, after greeter.Counters) error {
 	return nil
 }
 
-// proveBytes compares both ends' counts. On kept connections they are equal. When a connection is
+// bytes compares both ends' counts. On kept connections they are equal. When a connection is
 // closed, something that nobody reads any more may be on its way, such as a session ticket or a
 // window update; what a network loses of QUIC is not received, and sent again. Then neither end may
 // have received more than the other sent.
-func (in *instance) proveBytes(after greeter.Counters, out, received int64) error {
-	exact := in.spec.reuse && in.replaced == 0 && !in.loses()
-	if exact && after.WireIn != out || after.WireIn > out {
-		return fmt.Errorf("the clients sent %d bytes, the server received %d", out, after.WireIn)
+func (p *proof) bytes() error {
+	exact := p.in.spec.reuse && p.in.done.replaced == 0 && !p.in.loses()
+	if exact && p.after.WireIn != p.sent || p.after.WireIn > p.sent {
+		return fmt.Errorf("the clients sent %d bytes, the server received %d", p.sent, p.after.WireIn)
 	}
-	if exact && after.WireOut != received || received > after.WireOut {
-		return fmt.Errorf("the server sent %d bytes, the clients received %d", after.WireOut, received)
+	if exact && p.after.WireOut != p.received || p.received > p.after.WireOut {
+		return fmt.Errorf("the server sent %d bytes, the clients received %d", p.after.WireOut, p.received)
 	}
-	size, answer := in.spec.size, max(in.spec.size, in.spec.answer)
-	if n := in.begun; !in.transport.handshakeOnly && (out < n*int64(size) || received < n*int64(answer)) {
-		return fmt.Errorf("%d bytes sent and %d received cannot hold %d payloads of %d and %d", out, received, n, size, answer)
+	size, answer := p.in.spec.size, max(p.in.spec.size, p.in.spec.answer)
+	if n := p.in.done.begun; !p.in.transport.handshakeOnly && (p.sent < n*int64(size) || p.received < n*int64(answer)) {
+		return fmt.Errorf("%d bytes sent and %d received cannot hold %d payloads of %d and %d", p.sent, p.received, n, size, answer)
 	}
 	return nil
 }
