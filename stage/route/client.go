@@ -22,7 +22,7 @@ const databaseCPU = "database-cpu-ns/op"
 // own, and the place where that stores rows.
 type instance struct {
 	*lanes.Lanes
-	*end
+	end      *end
 	server   *proc.Child
 	exchange *send.Exchange
 	network  *send.Network // nil over loopback
@@ -56,9 +56,9 @@ func open(ctx context.Context, traffic encode.Traffic, w work, place opener) (*i
 
 // start opens the place, starts the server and connects to it.
 func (in *instance) start(ctx context.Context, place opener) (err error) {
-	c := config{work: in.work}
-	if in.does(stepStore) {
-		if in.place, err = place(ctx, in.messages); err != nil {
+	c := config{work: in.end.work}
+	if in.end.work.does(stepStore) {
+		if in.place, err = place(ctx, in.end.messages); err != nil {
 			return err
 		}
 		c.Store = in.place.Address()
@@ -66,7 +66,7 @@ func (in *instance) start(ctx context.Context, place opener) (err error) {
 	if in.network, err = send.OpenNetwork(ctx); err != nil {
 		return err
 	}
-	p, err := send.NewProtocol(in.Way.Proto)
+	p, err := send.NewProtocol(in.end.work.Way.Proto)
 	if err != nil {
 		return err
 	}
@@ -83,10 +83,10 @@ func (in *instance) start(ctx context.Context, place opener) (err error) {
 
 // send is an operation.
 func (in *instance) send() (err error) {
-	r := in.beforehand()
+	r := in.end.beforehand()
 	var body []byte
-	if in.does(stepEncode) {
-		if body, in.sum, err = in.encode(); err != nil {
+	if in.end.work.does(stepEncode) {
+		if body, in.sum, err = in.end.encode(); err != nil {
 			return err
 		}
 		if in.proving && r != nil {
@@ -99,9 +99,9 @@ func (in *instance) send() (err error) {
 		body, in.sum = r.body, r.sum
 	}
 	switch {
-	case in.pack == nil:
-	case in.does(stepPack) || in.does(stepSeal):
-		if body, err = in.pack(body); err != nil {
+	case in.end.pack == nil:
+	case in.end.work.does(stepPack) || in.end.work.does(stepSeal):
+		if body, err = in.end.pack(body); err != nil {
 			return err
 		}
 	default:
@@ -115,8 +115,8 @@ func (in *instance) send() (err error) {
 
 // take looks at a receipt.
 func (in *instance) take(receipt []byte) error {
-	if in.does(stepDecode) || in.proving {
-		return in.messages.CheckReceipt(receipt, in.sum, in.Msgs)
+	if in.end.work.does(stepDecode) || in.proving {
+		return in.end.messages.CheckReceipt(receipt, in.sum, in.end.work.Msgs)
 	}
 	if len(receipt) == 0 {
 		return errors.New("there is no receipt")
@@ -126,7 +126,7 @@ func (in *instance) take(receipt []byte) error {
 
 // encoded proves that a request has its messages, where no server sees it.
 func (in *instance) encoded(body []byte) error {
-	sum, err := in.decode(body)
+	sum, err := in.end.decode(body)
 	if err != nil {
 		return err
 	}
@@ -142,12 +142,12 @@ const wholeChecks = "the rows that a second reader finds in the store are the me
 func (in *instance) Prove(ctx context.Context) error {
 	in.proving = true
 	defer func() { in.proving = false }()
-	requests, stored := (in.messages.Len()+in.Msgs-1)/in.Msgs, in.messages.Len()
+	requests, stored := (in.end.messages.Len()+in.end.work.Msgs-1)/in.end.work.Msgs, in.end.messages.Len()
 	if in.network != nil { // over loopback all are sent
-		requests, stored = min(requests, manyOverNetwork), min(stored, manyOverNetwork*in.Msgs)
+		requests, stored = min(requests, manyOverNetwork), min(stored, manyOverNetwork*in.end.work.Msgs)
 	}
-	if in.Way.Call == floorName {
-		requests, stored = 3, in.Msgs // those that its call writes
+	if in.end.work.Way.Call == floorName {
+		requests, stored = 3, in.end.work.Msgs // those that its call writes
 	}
 	if in.place == nil {
 		if err := in.Run(requests); err != nil {
@@ -158,7 +158,7 @@ func (in *instance) Prove(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := sameMessages(in.messages, rows, stored); err != nil {
+		if err := sameMessages(in.end.messages, rows, stored); err != nil {
 			return err
 		}
 	}
@@ -166,8 +166,8 @@ func (in *instance) Prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Requests != in.calls || c.WireIn < int64(in.bytes) {
-		return fmt.Errorf("the server saw %d requests in %d bytes, want %d in %d at least", c.Requests, c.WireIn, in.calls, in.bytes)
+	if c.Requests != in.end.calls || c.WireIn < int64(in.bytes) {
+		return fmt.Errorf("the server saw %d requests in %d bytes, want %d in %d at least", c.Requests, c.WireIn, in.end.calls, in.bytes)
 	}
 	return in.exchange.Proven(in.seen, func() error { return errors.Join(in.Prepare(), in.Run(requests)) })
 }
@@ -217,9 +217,9 @@ func (in *instance) Run(n int) error {
 // asking it costs, once a batch.
 func (in *instance) MinOps() int {
 	if in.network != nil {
-		return max(1, manyOverNetwork/in.Msgs)
+		return max(1, manyOverNetwork/in.end.work.Msgs)
 	}
-	return max(1, min(max(8, 100/in.Msgs), largestRequest/max(1, in.Msgs*in.messages.Bytes())))
+	return max(1, min(max(8, 100/in.end.work.Msgs), largestRequest/max(1, in.end.work.Msgs*in.end.messages.Bytes())))
 }
 
 // manyOverNetwork is how many operations of one message a batch has, and a proof, where each takes

@@ -25,7 +25,7 @@ func (w *work) does(s step) bool { return slices.Contains(w.Live, s) }
 // An end is what the client and the server have alike: the codec, the compression, and requests
 // that were made beforehand, in the order in which they are sent, if some step is not done.
 type end struct {
-	work
+	work         work
 	messages     encode.Messages
 	pack, unpack func([]byte) ([]byte, error) // nil for none
 	next, taken  int                          // the next message to encode, and to decode
@@ -67,7 +67,7 @@ func newEnd(traffic encode.Traffic, w work) (*end, error) {
 
 // make makes requests: together they have every message at least once.
 func (e *end) make() error {
-	for range max(8, e.messages.Len()/e.Msgs) {
+	for range max(8, e.messages.Len()/e.work.Msgs) {
 		body, sum, err := e.encode()
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (e *end) make() error {
 			}
 			r.wire = bytes.Clone(wire)
 		}
-		receipt, err := e.messages.EncodeReceipt(sum, e.Msgs)
+		receipt, err := e.messages.EncodeReceipt(sum, e.work.Msgs)
 		if err != nil {
 			return err
 		}
@@ -111,14 +111,14 @@ func (e *end) beforehand() *request {
 // before them. sum is over every field of them. The next call overwrites it.
 func (e *end) encode() (body []byte, sum uint64, err error) {
 	e.frames = e.frames[:0]
-	for range e.Msgs {
+	for range e.work.Msgs {
 		sum += e.messages.Sum(e.next)
 		data, err := e.messages.Encode(e.next)
 		e.next++
 		if err != nil {
 			return nil, 0, err
 		}
-		if e.Msgs == 1 {
+		if e.work.Msgs == 1 {
 			return data, sum, nil
 		}
 		e.frames = binary.BigEndian.AppendUint32(e.frames, uint32(len(data)))
@@ -130,11 +130,11 @@ func (e *end) encode() (body []byte, sum uint64, err error) {
 // decode decodes a request's messages, reads every field, and makes a row of each. The rows are
 // good until the next call, and share memory with the body. sum is over every field.
 func (e *end) decode(body []byte) (sum uint64, err error) {
-	for i := range e.Msgs {
+	for i := range e.work.Msgs {
 		data := body
-		if e.Msgs > 1 {
+		if e.work.Msgs > 1 {
 			if len(body) < 4 || uint64(len(body)-4) < uint64(binary.BigEndian.Uint32(body)) {
-				return 0, fmt.Errorf("the request ends in message %d of %d", i+1, e.Msgs)
+				return 0, fmt.Errorf("the request ends in message %d of %d", i+1, e.work.Msgs)
 			}
 			end := 4 + binary.BigEndian.Uint32(body)
 			data, body = body[4:end], body[end:]
@@ -146,7 +146,7 @@ func (e *end) decode(body []byte) (sum uint64, err error) {
 		e.taken++
 		sum += one
 	}
-	if e.Msgs > 1 && len(body) > 0 {
+	if e.work.Msgs > 1 && len(body) > 0 {
 		return 0, errors.New("the request has more than its messages")
 	}
 	return sum, nil

@@ -57,7 +57,7 @@ func (r *route) serve(stdin io.Reader, stdout io.Writer) error {
 
 // server handles requests.
 type server struct {
-	*end
+	end  *end
 	mu   sync.Mutex  // codecs keep buffers from one message to the next
 	call *store.Call // nil where nothing is stored
 }
@@ -80,9 +80,9 @@ func newServer(traffic encode.Traffic, c config) (*server, error) {
 func (s *server) handle(body []byte) (receipt []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.beforehand()
-	if s.does(stepPack) || s.does(stepSeal) {
-		if body, err = s.unpack(body); err != nil {
+	r := s.end.beforehand()
+	if s.end.work.does(stepPack) || s.end.work.does(stepSeal) {
+		if body, err = s.end.unpack(body); err != nil {
 			return nil, err
 		}
 		if r != nil && len(body) != len(r.body) { // maps have no order
@@ -90,27 +90,27 @@ func (s *server) handle(body []byte) (receipt []byte, err error) {
 		}
 	}
 	var sum uint64
-	rows := s.rows
+	rows := s.end.rows
 	if r != nil {
 		body, rows, sum = r.body, r.rows, r.sum
 	}
-	if s.does(stepDecode) {
-		rows = s.rows
-		if sum, err = s.decode(body); err != nil {
+	if s.end.work.does(stepDecode) {
+		rows = s.end.rows
+		if sum, err = s.end.decode(body); err != nil {
 			return nil, err
 		}
 	}
-	if s.does(stepStore) {
+	if s.end.work.does(stepStore) {
 		if err := s.call.Write(rows); err != nil {
 			return nil, err
 		}
 	}
-	if r != nil && !s.does(stepEncode) {
+	if r != nil && !s.end.work.does(stepEncode) {
 		if sum != r.sum {
 			return nil, fmt.Errorf("fields read sum up to %d, want %d", sum, r.sum)
 		}
 		return r.receipt, nil
 	}
-	data, err := s.messages.EncodeReceipt(sum, s.Msgs)
+	data, err := s.end.messages.EncodeReceipt(sum, s.end.work.Msgs)
 	return bytes.Clone(data), err // the library may still send it when the next one is made
 }
