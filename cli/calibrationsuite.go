@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
+	"math"
 
-	"postage/internal/sys/proc"
 	"postage/lab"
-	"postage/record"
 )
 
 // injectedSlowdowns are how much more work the slowed contenders of a calibration do: 0.01 is 1%.
@@ -39,62 +37,54 @@ func calibrationSuite(of *lab.Entry, comparisons int) lab.Suite {
 	return suite
 }
 
-// slowedBy opens the contender, slowed by a fraction of its CPU time, or of its wall time where the
-// case compares that.
+// slowedBy opens the contender, which does a fraction more operations than it is told to.
 func slowedBy(of *lab.Entry, by float64) func(context.Context, lab.Env) (lab.Instance, error) {
 	return func(ctx context.Context, env lab.Env) (lab.Instance, error) {
 		instance, err := of.Contender.Open(ctx, env)
 		if err != nil || by == 0 {
 			return instance, err
 		}
-		return slow{instance, by, of.Case.Value == record.ValueWall}, nil
+		return &slow{Instance: instance, by: by}, nil
 	}
 }
 
-// slow takes a fraction longer than what it does.
+// slow does more operations than it is told to, with all that they allocate.
 type slow struct {
 	lab.Instance
 	by   float64
-	wall bool
+	owed float64 // operations, less than one
 }
 
 // slowedName is the name of the contender that is slowed by so much.
 func slowedName(by float64) string { return fmt.Sprintf("code=slowed/by=%g%%", 100*by) }
 
-// Run runs the operations, and then keeps its processor busy for a fraction of what they took.
-func (s slow) Run(n int) error {
-	begun, spent := time.Now(), func() time.Duration { d, _ := proc.CPU(); return d }
-	if s.wall {
-		spent = func() time.Duration { return time.Since(begun) }
-	}
-	start := spent()
-	if err := s.Instance.Run(n); err != nil {
-		return err
-	}
-	for end := start + time.Duration(float64(spent()-start)*(1+s.by)); spent() < end; {
-	}
-	return nil
+// Run runs the operations, and a fraction more.
+func (s *slow) Run(n int) error {
+	more, rest := math.Modf(s.owed + float64(n)*s.by)
+	s.owed = rest
+	return s.Instance.Run(n + int(more))
 }
 
-// Prepare, Counters and MinOps are the contender's, if it has them.
+// Prepare and Counters are the contender's, if it has them.
 
-func (s slow) Prepare() error {
+func (s *slow) Prepare() error {
 	if p, ok := s.Instance.(lab.Prepared); ok {
 		return p.Prepare()
 	}
 	return nil
 }
 
-func (s slow) Counters() (map[string]float64, error) {
+func (s *slow) Counters() (map[string]float64, error) {
 	if c, ok := s.Instance.(lab.Counted); ok {
 		return c.Counters()
 	}
 	return nil, nil
 }
 
-func (s slow) MinOps() int {
+func (s *slow) MinOps() int {
+	least := int(math.Ceil(1 / s.by)) // for one more
 	if m, ok := s.Instance.(lab.Sized); ok {
-		return m.MinOps()
+		return max(least, m.MinOps())
 	}
-	return 1
+	return least
 }
