@@ -27,13 +27,17 @@ func TestDocs(t *testing.T) {
 	}
 	address := strings.TrimSuffix(reflect.TypeFor[gen.Options]().PkgPath(), "/internal/gen")
 	text := strings.ReplaceAll(read(t, filepath.Join(module, "..", "docs", "pbfast.md")), "example.org/you/postage/pbfast", address)
-	dir := t.TempDir()
+	dir, clients := t.TempDir(), t.TempDir()
 	for _, m := range regexp.MustCompile("(?s)`([a-z_.]+)`,[^\n]*\n\n```\\w+\n(.*?)```").FindAllStringSubmatch(text, -1) {
-		write(t, filepath.Join(dir, m[1]), m[2])
+		to := dir
+		if m[1] == "schema.go" || m[1] == "client_test.go" {
+			to = clients
+		}
+		write(t, filepath.Join(to, m[1]), m[2])
 	}
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1)
-	if len(blocks) != 2 {
-		t.Fatalf("the page has %d blocks of commands, want one for protoc and one for buf", len(blocks))
+	if len(blocks) != 3 {
+		t.Fatalf("the page has %d blocks of commands, want one for protoc, one for buf, and one for clients", len(blocks))
 	}
 	bin := t.TempDir()
 	sh := func(dir, command string) {
@@ -45,16 +49,20 @@ func TestDocs(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", command, err, out)
 		}
 	}
-	commands := func(n int) []string { return strings.Split(strings.TrimSpace(blocks[n][1]), "\n") }
-	for _, command := range commands(0) {
-		switch {
-		case strings.HasPrefix(command, "go install "+address):
-			sh(module, "go install ./cmd/protoc-gen-pbfast")
-		case strings.HasPrefix(command, "go get "+address):
-			sh(dir, "go mod edit -require="+address+"@v0.0.0 -replace="+address+"="+module)
-		default:
-			sh(dir, command)
+	here := "go mod edit -require=" + address + "@v0.0.0 -replace=" + address + "=" + module
+	run := func(dir string, block int) {
+		t.Helper()
+		for _, command := range strings.Split(strings.TrimSpace(blocks[block][1]), "\n") {
+			if strings.HasPrefix(command, "go install "+address) {
+				sh(module, "go install ./cmd/protoc-gen-pbfast")
+				continue
+			}
+			sh(dir, strings.Replace(command, "go get "+address+"@latest", here, 1))
 		}
+	}
+	run(dir, 0)
+	if os.Getenv("POSTAGE_LONG") != "" { // asks for etcd and OpenTelemetry
+		run(clients, 2)
 	}
 
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -74,9 +82,7 @@ message M { string name = 1; }
 `)
 	}
 	sh(dir, "rm *.pb.go")
-	for _, command := range commands(1) {
-		sh(dir, command)
-	}
+	run(dir, 1)
 	sh(dir, "go vet ./... && test -e b/b_pbfast.pb.go && test ! -e a/a_pbfast.pb.go")
 }
 
