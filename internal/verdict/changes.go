@@ -192,19 +192,19 @@ func (c *Changes) counts(old, new *Result) []Count {
 	var counts []Count
 	add := func(metric, unit string, limit, was, is float64, each func(s *record.Series, n int) []float64) {
 		count := Count{Metric: metric, Unit: unit, Old: was, New: is, Outcome: Passed}
-		before, now := spread{was, was}, spread{is, is}
+		before, now, rounding := spread{was, was}, spread{is, is}, 0.0
 		if each != nil {
-			before, now = spreadOf(c.Old, old.Row, each), spreadOf(c.New, new.Row, each)
+			before, now, rounding = spreadOf(c.Old, old.Row, each), spreadOf(c.New, new.Row, each), 0.5
 		}
 		if c.Old.Run.Seed != c.New.Run.Seed {
 			count.Outcome = NotGated
-		} else if now.low > before.high*(1+limit)+max(before.high-before.low, now.high-now.low) {
+		} else if now.low > before.high*(1+limit)+max(before.high-before.low, now.high-now.low, rounding) {
 			count.Outcome = Regressed
 		}
 		counts = append(counts, count)
 	}
-	add("allocs", "allocs/op", c.Limits.Allocs, float64(*old.AllocsOp), float64(*new.AllocsOp), func(s *record.Series, n int) []float64 { return whole(s.Allocs, n) })
-	add("bytes", "B/op", c.Limits.Bytes, float64(*old.BytesOp), float64(*new.BytesOp), func(s *record.Series, n int) []float64 { return whole(s.Bytes, n) })
+	add("allocs", "allocs/op", c.Limits.Allocs, float64(*old.AllocsOp), float64(*new.AllocsOp), func(s *record.Series, n int) []float64 { return perOp(s.Allocs, n) })
+	add("bytes", "B/op", c.Limits.Bytes, float64(*old.BytesOp), float64(*new.BytesOp), func(s *record.Series, n int) []float64 { return perOp(s.Bytes, n) })
 	if was, is := old.InstructionsOp, new.InstructionsOp; was != nil && is != nil {
 		add("instructions", record.Instructions, c.Limits.Instructions, was.Value, is.Value, func(s *record.Series, n int) []float64 {
 			if values := s.Counters[record.Instructions]; values != nil {
@@ -238,11 +238,11 @@ func spreadOf(rec *record.Record, row *record.Row, figure func(s *record.Series,
 	return spread{values[len(values)/10], values[(len(values)-1)*9/10]}
 }
 
-// whole divides the totals of batches by their n operations, rounding down.
-func whole(totals []int64, n int) []float64 {
+// perOp divides the totals of batches by their n operations.
+func perOp(totals []int64, n int) []float64 {
 	var each []float64
 	for _, total := range totals {
-		each = append(each, float64(total/int64(n)))
+		each = append(each, float64(total)/float64(n))
 	}
 	return each
 }

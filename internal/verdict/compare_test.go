@@ -66,7 +66,16 @@ func TestCountsAreExact(t *testing.T) {
 	if r := change(t, verdict.CompareRecords(old.Record(), now.Record(), allowed), row); r.Outcome != verdict.NotGated {
 		t.Errorf("one of two more, 50%% allowed: %v", r.Outcome)
 	}
-	a, b := now.Record(), now.Record()
+	a, b := old.Record(), old.Record()
+	for i := range 10 {
+		for k := range 12 { // 64 bytes an operation, which are 63.98 and 64.02
+			a.Blocks[i].Of(row).Bytes[k], b.Blocks[i].Of(row).Bytes[k] = 6398, 6402
+		}
+	}
+	if r := change(t, verdict.CompareRecords(a, b, verdict.DefaultThresholds()), row); r.Outcome != verdict.NotGated {
+		t.Errorf("a twenty-fifth of a byte more regressed: %+v", r.Counts)
+	}
+	a, b = now.Record(), now.Record()
 	b.Row(row).Metrics["encoded-bytes"] = 378
 	if r := change(t, verdict.CompareRecords(a, b, verdict.DefaultThresholds()), row); r.Outcome != verdict.Regressed {
 		t.Error("a larger encoding passed")
