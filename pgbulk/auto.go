@@ -31,7 +31,7 @@ const fewRows = 30
 func (a *auto) begin(row []any) {
 	c := a.session
 	switch {
-	case leftOut(row) != nil || len(c.plan.omitted) > 0:
+	case defaultsOf(row) != nil || len(c.plan.omitted) > 0:
 		a.become(&bind{session: c}, row)
 	case c.staged():
 		a.staging = true
@@ -39,13 +39,13 @@ func (a *auto) begin(row []any) {
 			a.become(&bind{session: c}, row)
 			return
 		}
-		a.stages = c.plan.layout.mayStage && !c.plan.plainInsert()
+		a.stages = c.plan.layout.relation.mayStage && !c.plan.plainInsert()
 	}
 }
 
 // become has another strategy go on from row, which is not yet taken.
 func (a *auto) become(s strategy, row []any) {
-	a.session.way = s
+	a.session.strategy = s
 	s.begin(row)
 }
 
@@ -55,9 +55,9 @@ func (a *auto) late() {
 
 func (a *auto) row(ctx context.Context, row []any) error {
 	c, chunk := a.session, &a.session.buf.chunk
-	if leftOut(row) != nil {
+	if defaultsOf(row) != nil {
 		a.become(&bind{session: c}, row)
-		return c.way.row(ctx, row)
+		return c.strategy.row(ctx, row)
 	}
 	size, referred := c.enc.size(row)
 	full := c.full(size)
@@ -65,8 +65,8 @@ func (a *auto) row(ctx context.Context, row []any) error {
 		if err := c.refresh(ctx); err != nil {
 			return err
 		}
-		if a.begin(row); c.way != strategy(a) {
-			return c.way.row(ctx, row)
+		if a.begin(row); c.strategy != strategy(a) {
+			return c.strategy.row(ctx, row)
 		}
 	}
 	if full {
@@ -82,21 +82,21 @@ func (a *auto) row(ctx context.Context, row []any) error {
 	case full:
 		a.statements(row)
 	default:
-		chunk.grow(size-referred, c.plan.chunkBytes)
+		chunk.grow(size-referred, c.plan.settings.chunkBytes)
 		if err := c.enc.add(chunk, row, false); err != nil {
 			return err
 		}
 		c.watch(nil)
 		return nil
 	}
-	return c.way.row(ctx, row)
+	return c.strategy.row(ctx, row)
 }
 
 // settle asks, before the first of several statements, what triggers may do to keys, and whether an
 // event trigger refuses to let the stage be made.
 func (a *auto) settle(ctx context.Context) error {
 	c := a.session
-	if err := c.settleTriggers(ctx); err != nil || !a.stages || !c.plan.layout.watched {
+	if err := c.settleTriggers(ctx); err != nil || !a.stages || !c.plan.layout.relation.watched {
 		return err
 	}
 	begin, end := "begin", "rollback"
@@ -126,7 +126,7 @@ func (a *auto) settle(ctx context.Context) error {
 
 func (a *auto) end(ctx context.Context) error {
 	a.statements(nil)
-	return a.session.way.end(ctx)
+	return a.session.strategy.end(ctx)
 }
 
 // statements chooses Bind or Unnest.
@@ -145,7 +145,7 @@ func (a *auto) statements(row []any) {
 
 // full reports whether the chunk has no room for another row of the given size.
 func (c *session) full(size int) bool {
-	return c.buf.chunk.rows() >= c.plan.chunkRows || size > c.plan.chunkBytes-c.buf.chunk.size()
+	return c.buf.chunk.rows() >= c.plan.settings.chunkRows || size > c.plan.settings.chunkBytes-c.buf.chunk.size()
 }
 
 // large reports whether the rows seen so far, and one more of the given size, are large ones.

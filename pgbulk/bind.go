@@ -20,7 +20,7 @@ type bind struct {
 	described bool     // what they return
 	begun     bool     // our transaction
 	single    bool     // the statement has all rows of the call
-	out       []bool   // columns that the rows of the chunk leave to their DEFAULT; nil if none
+	defaults  defaults // columns that the rows of the chunk leave to their DEFAULT; nil if none
 	mixed     bool     // an earlier statement left out others
 }
 
@@ -41,7 +41,7 @@ func (b *bind) late()  { b.parsed, b.arrays = 0, nil }
 func (b *bind) again() { b.parsed, b.sent = 0, nil }
 
 func (b *bind) row(ctx context.Context, row []any) error {
-	if out := leftOut(row); !slices.Equal(out, b.out) {
+	if out := defaultsOf(row); !slices.Equal(out, b.defaults) {
 		if err := b.leaveOut(ctx, out); err != nil {
 			return err
 		}
@@ -57,14 +57,14 @@ func (b *bind) row(ctx context.Context, row []any) error {
 		b.session.buf.chunk.reset(b.session.n)
 	}
 	// A large row is a statement of its own, for which not even its bytes are copied.
-	large := size > b.session.plan.chunkBytes
+	large := size > b.session.plan.settings.chunkBytes
 	if !large {
-		b.session.buf.chunk.grow(size-referred, b.session.plan.chunkBytes)
+		b.session.buf.chunk.grow(size-referred, b.session.plan.settings.chunkBytes)
 	}
 	if err := b.session.enc.add(&b.session.buf.chunk, row, large); err != nil {
 		return err
 	}
-	if b.session.watch(b.out) {
+	if b.session.watch(b.defaults) {
 		return b.sendTwice(ctx)
 	}
 	if !large {
@@ -73,14 +73,14 @@ func (b *bind) row(ctx context.Context, row []any) error {
 	if err := b.send(ctx); err != nil {
 		return err
 	}
-	b.session.stream.flush() // while the row is ours
+	b.session.stream.wire.flush() // while the row is ours
 	b.session.buf.chunk.reset(b.session.n + 1)
 	return nil
 }
 
 // leaveOut keeps to one chunk only rows that leave the same columns to their DEFAULT.
-func (b *bind) leaveOut(ctx context.Context, out []bool) error {
-	if b.session.plan.op.byKey() {
+func (b *bind) leaveOut(ctx context.Context, out defaults) error {
+	if b.session.plan.settings.op.byKey() {
 		return &rowError{b.session.n, b.session.enc.columns[slices.Index(out, true)].name, errDefault}
 	}
 	if b.session.buf.chunk.rows() > 0 {
@@ -93,7 +93,7 @@ func (b *bind) leaveOut(ctx context.Context, out []bool) error {
 		b.session.buf.chunk.reset(b.session.n)
 	}
 	b.mixed = b.mixed || len(b.sent) > 0
-	b.out, b.parsed, b.session.enc.omits = out, 0, out != nil
+	b.defaults, b.parsed, b.session.enc.omits = out, 0, out != nil
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (b *bind) send(ctx context.Context) error {
 		b.start(ctx)
 	}
 	if !b.session.stopped() {
-		if b.arrays == nil || b.out != nil || b.session.buf.chunk.rows() == 1 {
+		if b.arrays == nil || b.defaults != nil || b.session.buf.chunk.rows() == 1 {
 			b.writeValues()
 		} else {
 			b.writeArrays()
@@ -148,7 +148,7 @@ const savepoint = "pgbulk"
 // saves reports whether the rows go after a savepoint in the caller's transaction: the search for a
 // row at fault begins there. If there is but one row there is no search.
 func (b *bind) saves() bool {
-	return b.session.inTx && b.session.plan.LocateWithin > 0 && !(b.single && b.session.n == 1)
+	return b.session.inTx && b.session.plan.settings.LocateWithin > 0 && !(b.single && b.session.n == 1)
 }
 
 // start begins the exchange. Several statements under one Sync are one transaction too, but not to
@@ -156,14 +156,14 @@ func (b *bind) saves() bool {
 func (b *bind) start(ctx context.Context) {
 	b.session.openStream(ctx)
 	if b.session.plan.known != nil {
-		b.session.stream.message('D', "S"+b.session.plan.known.guard)
+		b.session.stream.wire.message('D', "S"+b.session.plan.known.guard)
 	}
 	b.begun = !b.session.inTx && (b.session.plan.returned != nil || !b.single)
 	switch {
 	case b.saves():
-		b.session.stream.command("savepoint " + savepoint)
+		b.session.stream.wire.command("savepoint " + savepoint)
 	case b.begun:
-		b.session.stream.command("begin")
+		b.session.stream.wire.command("begin")
 	}
 }
 
@@ -171,7 +171,7 @@ func (b *bind) end(ctx context.Context) error {
 	if b.session.stream == nil && b.session.buf.chunk.rows() == 0 {
 		return nil
 	}
-	b.single = b.session.stream == nil && b.out == nil
+	b.single = b.session.stream == nil && b.defaults == nil
 	if err := b.send(ctx); err != nil {
 		return err
 	}
@@ -181,9 +181,9 @@ func (b *bind) end(ctx context.Context) error {
 	}
 	switch {
 	case b.saves():
-		b.session.stream.command("release savepoint " + savepoint)
+		b.session.stream.wire.command("release savepoint " + savepoint)
 	case b.begun && b.session.plan.returned == nil:
-		b.session.stream.command("commit")
+		b.session.stream.wire.command("commit")
 	}
 	b.session.stream.sync()
 	return nil
@@ -192,8 +192,8 @@ func (b *bind) end(ctx context.Context) error {
 // writeValues writes the chunk as an INSERT with VALUES, or the like. The statement is parsed again
 // only if its number of rows has changed.
 func (b *bind) writeValues() {
-	c, s := &b.session.buf.chunk, b.session.stream
-	params := c.rows() * b.params()
+	c, s := &b.session.buf.chunk, &b.session.stream.wire
+	params := c.rows() * len(b.defaults.given(len(b.session.enc.columns)))
 	parse := b.parsed != c.rows()
 	if parse {
 		b.sign()
@@ -206,7 +206,7 @@ func (b *bind) writeValues() {
 	if lent {
 		s.refer(alias(c.data))
 	} else {
-		c.write(&s.wire, 0, c.rows())
+		c.write(s, 0, c.rows())
 	}
 	b.execute()
 	b.hurry(lent || parse)
@@ -217,25 +217,24 @@ func (b *bind) writeValues() {
 // the Parse to the Execute, however long the source of rows takes between them.
 func (b *bind) hurry(must bool) {
 	if must && !b.single {
-		b.session.stream.flush()
+		b.session.stream.wire.flush()
 	}
 }
 
 // sign settles the types and formats of the parameters of a row.
 func (b *bind) sign() {
 	b.session.buf.types, b.session.buf.formats = b.session.buf.types[:0], b.session.buf.formats[:0]
-	for i, c := range b.session.enc.columns {
-		if b.out == nil || !b.out[i] {
-			b.session.buf.types = append(b.session.buf.types, c.oid)
-			b.session.buf.formats = append(b.session.buf.formats, byte(c.format))
-		}
+	for _, i := range b.defaults.given(len(b.session.enc.columns)) {
+		c := b.session.enc.columns[i]
+		b.session.buf.types = append(b.session.buf.types, c.oid)
+		b.session.buf.formats = append(b.session.buf.formats, byte(c.format))
 	}
 }
 
 // execute ends the Bind message of a statement with rows, and sends an Execute message. What is
 // returned is described before, once: it is the same for all statements of the call.
 func (b *bind) execute() {
-	s := b.session.stream
+	s := &b.session.stream.wire
 	s.reserve(20 + b.session.plan.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
 	if b.session.plan.returned == nil {
 		s.execute()
@@ -266,7 +265,7 @@ func (b *bind) appendInsert(sql []byte, rows int) []byte {
 			default:
 				values = append(values, '(')
 			}
-			if b.out != nil && b.out[i] {
+			if b.defaults != nil && b.defaults[i] {
 				values = append(values, "default"...)
 				continue
 			}
@@ -282,7 +281,10 @@ func (b *bind) appendInsert(sql []byte, rows int) []byte {
 // appendStatement appends the statement for a source of rows, VALUES or SELECT.
 func (b *bind) appendStatement(sql []byte, source string, several bool) []byte {
 	head, tail := b.parts()
-	if !several || !b.sorted() {
+	// Sorting is nearly free if the statement has all of the call's rows, none are returned, and the
+	// server fills in no other columns.
+	sorts := several && b.session.keyed.sorts && b.single && b.session.plan.returned == nil && !b.session.plan.layout.fills
+	if !sorts {
 		return append(append(append(sql, head...), source...), tail...)
 	}
 	sql = append(append(append(sql, head...), "select * from ("...), source...)
@@ -296,23 +298,17 @@ func (b *bind) appendStatement(sql []byte, source string, several bool) []byte {
 // that were left out for being zero.
 func (b *bind) parts() (head, tail string) {
 	k := &b.session.keyed
-	if b.session.plan.op == opUpdate && b.single && k.remembers && !k.inexact && k.pairSecond == 0 && b.session.plan.returned == nil {
-		return b.session.plan.byKeyParts(&b.session.plan.table, nil)
+	if b.session.plan.settings.op == opUpdate && b.single && k.remembers && !k.inexact && k.pairSecond == 0 && b.session.plan.returned == nil {
+		return b.session.plan.settings.byKeyParts(&b.session.plan.table, nil)
 	}
 	s := b.session.plan.settings
-	if s.op == opUpsert && b.out != nil && len(b.session.plan.omitted) > 0 {
+	if s.op == opUpsert && b.defaults != nil && len(b.session.plan.omitted) > 0 {
 		s.Set = slices.DeleteFunc(slices.Clone(s.Set), func(c string) bool {
-			return b.out[slices.Index(b.session.plan.table.Columns, c)] && slices.Contains(b.session.plan.omitted, c)
+			return b.defaults[slices.Index(b.session.plan.table.Columns, c)] && slices.Contains(b.session.plan.omitted, c)
 		})
 	}
 	head, tail = s.parts(&b.session.plan.table, b.session.plan.layout.collation)
 	return head, tail + b.session.plan.returns()
-}
-
-// sorted reports whether the statement is to be sorted, where that is nearly free: it has all of
-// the call's rows, none are returned, and the server fills in no other columns.
-func (b *bind) sorted() bool {
-	return b.session.keyed.sorts && b.single && b.session.plan.returned == nil && !b.session.plan.layout.fills
 }
 
 func (b *bind) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
@@ -341,11 +337,12 @@ func (b *bind) place(e *Error, n, first, last int) bool {
 		e.Column = b.session.enc.columns[n%len(b.session.enc.columns)].name // the server does not say which row
 		return false
 	}
-	row := first + n/b.params()
+	given := b.defaults.given(len(b.session.enc.columns))
+	row := first + n/len(given)
 	if row > last {
 		return false
 	}
-	e.Row, e.LastRow, e.Column = row, row, b.parameterColumn(n%b.params()).name
+	e.Row, e.LastRow, e.Column = row, row, b.session.enc.columns[given[n%len(given)]].name
 	return true
 }
 
@@ -356,7 +353,7 @@ func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept
 	case first == e.LastRow || b.session.pc.IsClosed():
 	case !kept: // others came after them
 		e.Unlocated = rowsGone
-	case b.session.plan.LocateWithin > 0 && pgErr.Code != cardinalityViolation:
+	case b.session.plan.settings.LocateWithin > 0 && pgErr.Code != cardinalityViolation:
 		begin := "begin"
 		switch {
 		case b.session.inTx:
@@ -374,19 +371,19 @@ func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept
 
 // try inserts some rows of the chunk, in an exchange of its own.
 func (b *bind) try(ctx context.Context, from, to int) error {
-	params := (to - from) * b.params()
+	params := (to - from) * len(b.session.buf.types)
 	s := open(ctx, b.session.pc, b.session.buf)
-	s.parse("", alias(b.appendInsert(nil, to-from)), b.session.buf.types, params)
-	s.bind("", b.session.buf.formats, params, b.session.buf.chunk.sizeOf(from, to))
+	s.wire.parse("", alias(b.appendInsert(nil, to-from)), b.session.buf.types, params)
+	s.wire.bind("", b.session.buf.formats, params, b.session.buf.chunk.sizeOf(from, to))
 	b.session.buf.chunk.write(&s.wire, from, to)
-	s.execute()
+	s.wire.execute()
 	s.sync()
 	return s.close(ctx)
 }
 
 // failedStatement returns the rows of the statement that the server's error was about.
 func (b *bind) failedStatement() (first, last int, ok bool) {
-	i := b.session.stream.commands
+	i := b.session.stream.answer.commands
 	if b.saves() || b.begun {
 		i-- // the savepoint, or BEGIN
 	}

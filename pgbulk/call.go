@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -17,12 +18,12 @@ type session struct {
 	enc       encoder
 	pc        *pgconn.PgConn
 	inTx      bool             // in the caller's transaction
-	hold      *pgconn.Pipeline // the connection's lock, which is a pipeline's that sends nothing
+	lock      *pgconn.Pipeline // the connection's lock, which is a pipeline's that sends nothing
 	stream    *stream          // nil as long as nothing has been sent
-	way       strategy         // of the next row
+	strategy  strategy         // of the next row
 	keyed     keyed
 	n         int   // rows so far
-	open      []int // columns that have had no value yet, so that their format may change
+	undecided []int // columns that have had no value yet, so that their format may change
 	uncertain bool  // whether the rows are in
 }
 
@@ -47,19 +48,19 @@ func (p *plan) start() *session {
 	c := &session{plan: p, pc: pc, inTx: pc.TxStatus() == 'T', buf: pool.Get().(*buffers),
 		enc: encoder{m: p.conn.TypeMap(), columns: slices.Clone(p.layout.columns)}}
 	c.buf.chunk.reset(0)
-	switch p.Strategy {
+	switch p.settings.Strategy {
 	case Bind:
-		c.way = &bind{session: c}
+		c.strategy = &bind{session: c}
 	case Unnest:
-		c.way = &bind{session: c, unnests: true}
+		c.strategy = &bind{session: c, unnests: true}
 	case Copy:
-		c.way = &copying{session: c}
+		c.strategy = &copying{session: c}
 	default:
-		c.way = &auto{session: c}
+		c.strategy = &auto{session: c}
 	}
 	// A source that uses the connection is told that it is busy, before anything gets between our
 	// messages.
-	c.hold = pc.StartPipeline(context.Background())
+	c.lock = pc.StartPipeline(context.Background())
 	return c
 }
 
@@ -88,7 +89,7 @@ func (c *session) run(ctx context.Context, source iter.Seq2[[]any, error]) (Resu
 }
 
 // stopped reports that no more rows are of use: the server or the context has ended the call.
-func (c *session) stopped() bool { return c.stream != nil && c.stream.stop.Load() }
+func (c *session) stopped() bool { return c.stream != nil && c.stream.wire.stop.Load() }
 
 // take takes a row.
 func (c *session) take(ctx context.Context, row []any) error {
@@ -98,13 +99,13 @@ func (c *session) take(ctx context.Context, row []any) error {
 	switch {
 	case c.n == 0:
 		for i := range c.enc.columns {
-			c.open = append(c.open, i)
+			c.undecided = append(c.undecided, i)
 		}
 		c.settle(row)
 		c.keyed.settle(c)
-		c.way.begin(row)
-	case len(c.open) > 0 && c.settle(row):
-		c.way.late()
+		c.strategy.begin(row)
+	case len(c.undecided) > 0 && c.settle(row):
+		c.strategy.late()
 	}
 	for i, v := range row {
 		if raw, ok := v.(rawValue); ok {
@@ -114,7 +115,7 @@ func (c *session) take(ctx context.Context, row []any) error {
 			}
 		}
 	}
-	if err := c.way.row(ctx, row); err != nil {
+	if err := c.strategy.row(ctx, row); err != nil {
 		return err
 	}
 	c.n++
@@ -128,8 +129,8 @@ func (c *session) take(ctx context.Context, row []any) error {
 // for a value of any type. If only the server can be trusted to read such a string, the column is
 // sent as text. settle reports whether there is such a column.
 func (c *session) settle(row []any) (text bool) {
-	open := c.open[:0]
-	for _, i := range c.open {
+	open := c.undecided[:0]
+	for _, i := range c.undecided {
 		col, v := &c.enc.columns[i], row[i]
 		if v == nil || isDefault(v) {
 			open = append(open, i)
@@ -153,33 +154,33 @@ func (c *session) settle(row []any) (text bool) {
 			}
 		}
 	}
-	c.open = open
+	c.undecided = open
 	return text
 }
 
 // openStream begins the exchange with the rows.
 func (c *session) openStream(ctx context.Context) {
 	c.stream = open(ctx, c.pc, c.buf)
-	c.stream.hold = c.hold
+	c.stream.lock = c.lock
 	if c.plan.returned != nil {
 		c.enc.lock = new(sync.Mutex)
-		c.stream.returner = c.plan.returned.returner(c.enc.m, c.enc.lock)
-		c.stream.begun = c.stream.begun.Add(-2 * readAfter) // rows are handed out as they come
+		c.stream.answer.returner = c.plan.returned.returner(c.enc.m, c.enc.lock)
+		c.stream.wire.reading.since = time.Time{} // rows are handed out as they come
 	}
 }
 
 // finish ends the call: failed is why it is to fail, or nil. The error is an *Error.
 func (c *session) finish(ctx context.Context, failed error) (Result, error) {
 	defer c.buf.put()
-	defer func() { c.hold.Close() }()
+	defer func() { c.lock.Close() }()
 	err := c.settleKnown(ctx, c.complete(ctx, failed))
 	if err == nil {
-		return Result{Rows: c.n, Affected: c.affected(), Strategy: c.way.name()}, nil
+		return Result{Rows: c.n, Affected: c.affected(), Strategy: c.strategy.name()}, nil
 	}
 	e := c.plan.error(err)
 	c.explain(ctx, e)
 	e.Closed = c.pc.IsClosed()
-	return Result{Rows: c.n, Strategy: c.way.name()}, e
+	return Result{Rows: c.n, Strategy: c.strategy.name()}, e
 }
 
 // affected is how many rows the server says it wrote.
@@ -187,10 +188,10 @@ func (c *session) affected() int64 {
 	switch {
 	case c.stream == nil:
 		return 0
-	case c.way.name() == Copy && !c.staged():
-		return c.stream.copied
+	case c.strategy.name() == Copy && !c.staged():
+		return c.stream.answer.copied
 	}
-	return c.stream.affected
+	return c.stream.answer.affected
 }
 
 // exec runs statements of our own.
@@ -207,7 +208,7 @@ func (c *session) complete(ctx context.Context, failed error) error {
 		return err
 	}
 	if failed == nil && c.n > 0 {
-		failed = c.way.end(ctx)
+		failed = c.strategy.end(ctx)
 	}
 	if c.stream == nil {
 		return failed
@@ -226,7 +227,7 @@ func (c *session) end(ctx context.Context) error {
 	if c.plan.returned == nil {
 		return err
 	}
-	if p := c.stream.returner.panicked; p != nil {
+	if p := c.stream.answer.returner.panicked; p != nil {
 		c.abort(ctx)
 		c.rollback(ctx)
 		panic(p)

@@ -23,7 +23,7 @@ func (c *copying) begin([]any) { c.staging = c.session.staged() }
 
 // plainInsert reports whether a row is inserted as it is, and nothing else is wanted.
 func (p *plan) plainInsert() bool {
-	return p.op == opInsert && !p.skipExisting && p.returned == nil
+	return p.settings.op == opInsert && !p.settings.skipExisting && p.returned == nil
 }
 
 // staged reports whether COPY needs a temporary table: for what it cannot do, if columns are sent
@@ -34,7 +34,7 @@ func (c *session) staged() bool {
 
 func (c *copying) late() {
 	if c.chosen && !c.staging {
-		c.session.way = &bind{session: c.session}
+		c.session.strategy = &bind{session: c.session}
 		return
 	}
 	c.staging = true
@@ -45,8 +45,8 @@ func (c *copying) row(ctx context.Context, row []any) error {
 		// While a column has had no value, rows are held back, as many as Bind could send at once:
 		// COPY cannot change a column's format later.
 		size, referred := c.session.enc.size(row)
-		if len(c.session.open) > 0 && c.session.buf.chunk.rows() < maxParams/len(c.session.enc.columns) && size <= c.session.plan.chunkBytes-c.session.buf.chunk.size() {
-			c.session.buf.chunk.grow(size-referred, c.session.plan.chunkBytes)
+		if len(c.session.undecided) > 0 && c.session.buf.chunk.rows() < maxParams/len(c.session.enc.columns) && size <= c.session.plan.settings.chunkBytes-c.session.buf.chunk.size() {
+			c.session.buf.chunk.grow(size-referred, c.session.plan.settings.chunkBytes)
 			return c.session.enc.add(&c.session.buf.chunk, row, false)
 		}
 		c.start(ctx)
@@ -74,14 +74,14 @@ func (c *copying) row(ctx context.Context, row []any) error {
 func (c *copying) start(ctx context.Context) {
 	c.session.openStream(ctx)
 	c.session.stream.copies = true
-	c.session.stream.message('Q', c.script())
-	c.session.stream.startCopy()
+	c.session.stream.wire.message('Q', c.script())
+	c.session.stream.wire.startCopy()
 	for i := range c.session.buf.chunk.rows() {
-		c.session.stream.int16(len(c.session.enc.columns))
+		c.session.stream.wire.int16(len(c.session.enc.columns))
 		c.session.buf.chunk.write(&c.session.stream.wire, i, i+1)
 	}
 	c.session.buf.chunk.reset(c.session.n)
-	c.session.open = nil
+	c.session.undecided = nil
 }
 
 func (c *copying) end(ctx context.Context) error {
@@ -139,11 +139,11 @@ const altered = "pgbulk: altered "
 func (c *copying) sameTypes() string {
 	types, want := make([]string, len(c.session.enc.columns)), make([]string, len(c.session.enc.columns))
 	for i, col := range c.session.enc.columns {
-		types[i] = "pg_catalog.pg_typeof((null::" + c.session.plan.layout.name + ")." + quote(col.name) + ")::pg_catalog.oid"
+		types[i] = "pg_catalog.pg_typeof((null::" + c.session.plan.layout.relation.name + ")." + quote(col.name) + ")::pg_catalog.oid"
 		want[i] = strconv.FormatUint(uint64(c.session.plan.layout.attributes[i].oid), 10)
 	}
 	return fmt.Sprintf("select nullif(pg_catalog.concat_ws(' ', '%s', '%s'::pg_catalog.regclass::pg_catalog.oid, %s), '%[1]s %[4]s %s')::pg_catalog.int4",
-		strings.TrimSpace(altered), strings.ReplaceAll(c.session.plan.table.Name.Sanitize(), "'", "''"), strings.Join(types, ", "), c.session.plan.layout.oid, strings.Join(want, " "))
+		strings.TrimSpace(altered), strings.ReplaceAll(c.session.plan.table.Name.Sanitize(), "'", "''"), strings.Join(types, ", "), c.session.plan.layout.relation.oid, strings.Join(want, " "))
 }
 
 // alteredError is the error that sameTypes led to, in words.
@@ -168,7 +168,7 @@ func (p *plan) alteredError(e *pgconn.PgError) error {
 // PgBouncer from 1.21 on counts them as requests that wait for an answer until the next error, and
 // else leaves this connection the server's for good.
 func (c *session) pastCopy(ctx context.Context) {
-	if s := c.stream; !s.copies || s.copied >= 0 || !s.ready || c.pc.TxStatus() != 'E' {
+	if s := c.stream; !s.copies || s.answer.copied >= 0 || !s.answer.ready || c.pc.TxStatus() != 'E' {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CancelGrace)

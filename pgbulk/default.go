@@ -22,52 +22,40 @@ func isDefault(v any) bool {
 
 var errDefault = errors.New("pgbulk.Default works only where rows are inserted, and only with Bind: set Strategy to Bind")
 
-// leftOut is which columns a row leaves to their DEFAULT; nil if none.
-func leftOut(row []any) (columns []bool) {
+// defaults says which columns a row leaves to their DEFAULT; nil if none.
+type defaults []bool
+
+func defaultsOf(row []any) (d defaults) {
 	for i, v := range row {
 		if isDefault(v) {
-			if columns == nil {
-				columns = make([]bool, len(row))
+			if d == nil {
+				d = make(defaults, len(row))
 			}
-			columns[i] = true
+			d[i] = true
+		}
+	}
+	return d
+}
+
+// given are those of n columns that a row has values for.
+func (d defaults) given(n int) []int {
+	columns := make([]int, 0, n)
+	for i := range n {
+		if d == nil || !d[i] {
+			columns = append(columns, i)
 		}
 	}
 	return columns
 }
 
-// params is how many parameters a row has.
-func (b *bind) params() int {
-	n := len(b.session.enc.columns)
-	for _, out := range b.out {
-		if out {
-			n--
-		}
-	}
-	return n
-}
-
-// parameterColumn is the column of a row's i-th parameter.
-func (b *bind) parameterColumn(i int) *column {
-	for j := range b.session.enc.columns {
-		if b.out != nil && b.out[j] {
-			continue
-		}
-		if i == 0 {
-			return &b.session.enc.columns[j]
-		}
-		i--
-	}
-	return nil
-}
-
 // keyParams says which of a row's parameters are its key. known is false if the row leaves a part
 // of the key out.
-func keyParams(isKey, out []bool) (params []bool, known bool) {
-	if out == nil {
+func (d defaults) keyParams(isKey []bool) (params []bool, known bool) {
+	if d == nil {
 		return isKey, true
 	}
 	for i, is := range isKey {
-		if !out[i] {
+		if !d[i] {
 			params = append(params, is)
 		} else if is {
 			return nil, false

@@ -14,7 +14,7 @@ import (
 
 // layout is what the server says about a table.
 type layout struct {
-	relation
+	relation   relation
 	columns    []column
 	attributes []attribute // of our columns
 	all        []column    // the table's, as far as names and types go
@@ -81,10 +81,10 @@ func (l *layout) take(columns []string, row [][]byte) error {
 		l.notNull = append(l.notNull, name)
 	}
 	l.direct = l.direct && typ(0) && table(0)
-	l.mayStage, l.rekeys, l.triggers, l.plain = l.mayStage && table(1), table(2), table(3), table(4)
-	l.watched = table(5)
-	l.oid, l.name, _ = strings.Cut(string(row[6][6:]), " ")
-	l.role, l.backend = string(row[7]), string(row[8])
+	l.relation.mayStage, l.relation.rekeys, l.relation.triggers, l.relation.plain = l.relation.mayStage && table(1), table(2), table(3), table(4)
+	l.relation.watched = table(5)
+	l.relation.oid, l.relation.name, _ = strings.Cut(string(row[6][6:]), " ")
+	l.relation.role, l.backend = string(row[7]), string(row[8])
 	oid, err := strconv.ParseUint(string(row[1]), 10, 32)
 	l.all = append(l.all, column{name: name, oid: uint32(oid)})
 	i := slices.Index(columns, name)
@@ -94,7 +94,7 @@ func (l *layout) take(columns []string, row [][]byte) error {
 		return err
 	}
 	l.direct = l.direct && !own(2)
-	l.mayStage = l.mayStage && typ(3)
+	l.relation.mayStage = l.relation.mayStage && typ(3)
 	a := attribute{oid: uint32(oid), cast: string(row[2]), collation: string(row[3]), toasts: typ(2), always: own(2)}
 	if base, name, ok := strings.Cut(string(row[5][4:]), " "); ok {
 		a.base, a.cast = base, name
@@ -153,7 +153,7 @@ func (p *plan) recall() (*layout, error) {
 		return &l, nil
 	}
 	p.table.Columns = p.known.columns
-	return &l, p.check(&p.table)
+	return &l, p.settings.check(&p.table)
 }
 
 // learn has the server describe the table, and keeps the answer for the next call if it may.
@@ -168,7 +168,7 @@ func (p *plan) learn(ctx context.Context, b *buffers) (err error) {
 		case err == nil:
 			all.keep(key, guard, p.layout, p.table.Columns, p.conn.PgConn().PID())
 		case guard != "":
-			all.gone = append(all.gone, guard)
+			all.toClose = append(all.toClose, guard)
 		}
 	}
 	return err
@@ -183,18 +183,18 @@ func describe(ctx context.Context, p *plan, b *buffers, guard string) (*layout, 
 	l := &layout{direct: true, relation: relation{mayStage: true}}
 	fmt.Sscanf(pc.ParameterStatus("server_version"), "%d", &l.major)
 	s := open(ctx, pc, b)
-	s.asked = new(asked)
+	s.answer.results = new(resultSet)
 	columns := "*"
 	if p.structs == nil {
 		columns = quoteAll(t.Columns)
 	}
 	knownTables := knownTablesOf(p.conn)
-	for _, gone := range knownTables.gone {
-		s.message('C', "S"+gone)
+	for _, name := range knownTables.toClose {
+		s.wire.message('C', "S"+name)
 	}
-	knownTables.gone = nil
-	s.parse(guard, "select "+columns+" from "+name, nil, 0)
-	s.message('D', "S"+guard)
+	knownTables.toClose = nil
+	s.wire.parse(guard, "select "+columns+" from "+name, nil, 0)
+	s.wire.message('D', "S"+guard)
 	s.question(layoutQuery(l.major), name)
 	s.sync()
 	if err := s.close(ctx); err != nil {
@@ -202,22 +202,22 @@ func describe(ctx context.Context, p *plan, b *buffers, guard string) (*layout, 
 	}
 	if p.structs != nil {
 		var err error
-		if t.Columns, _, err = p.structs.columnsOf(s.asked.names); err != nil {
+		if t.Columns, _, err = p.structs.columnsOf(s.answer.results.names); err != nil {
 			return nil, err
 		}
-		if err := p.check(t); err != nil {
+		if err := p.settings.check(t); err != nil {
 			return nil, err
 		}
 	}
 	for _, c := range t.Columns {
-		i := slices.Index(s.asked.names, c)
+		i := slices.Index(s.answer.results.names, c)
 		if i < 0 {
 			return nil, fmt.Errorf("column %q was not described", c)
 		}
-		l.columns = append(l.columns, column{name: c, oid: s.asked.fields[i]})
+		l.columns = append(l.columns, column{name: c, oid: s.answer.results.fields[i]})
 	}
 	l.attributes = make([]attribute, len(t.Columns))
-	for _, r := range s.asked.rows {
+	for _, r := range s.answer.results.rows {
 		if err := l.take(t.Columns, r); err != nil {
 			return nil, err
 		}
@@ -234,7 +234,7 @@ func describe(ctx context.Context, p *plan, b *buffers, guard string) (*layout, 
 // askKey asks what NULLs are in a key.
 func (l *layout) askKey(ctx context.Context, p *plan, b *buffers) error {
 	t := &p.table
-	if p.op != opUpsert {
+	if p.settings.op != opUpsert {
 		return nil
 	}
 	nullable := func(key string) bool { return !slices.Contains(l.notNull, key) }

@@ -207,7 +207,7 @@ func (e *encoder) write(s *wire, i int, v any, b *buffers) (lent bool, err error
 	p, ok := c.shape.plain(v)
 	if !ok {
 		// Most values that are encoded here fit into the wire's buffer as it is.
-		if out, ok := c.shape.appendValue(s.free(), v); ok && s.made(out) {
+		if out, ok := c.shape.appendValue(s.spare(), v); ok && s.advance(out) {
 			return false, nil
 		}
 		if b.values, err = e.append(b.values[:0], i, v); err != nil {

@@ -86,17 +86,17 @@ func (all *statements) exec(ctx context.Context, conn *pgx.Conn, b *buffers, mod
 		}
 		s := open(ctx, pc, b)
 		all.parse(s, st)
-		s.bind(st.name, b.formats, len(args), b.chunk.size())
+		s.wire.bind(st.name, b.formats, len(args), b.chunk.size())
 		b.chunk.write(&s.wire, 0, 1)
-		s.execute()
+		s.wire.execute()
 		s.sync()
 		err = s.close(ctx)
-		st.parsed = st.parsed || st.name != "" && s.parsed
+		st.parsed = st.parsed || st.name != "" && s.answer.parsed
 		if err == nil {
-			return s.tag, false, nil
+			return s.answer.tag, false, nil
 		}
 		if pgErr, ok := asType[*pgconn.PgError](err); ok && known {
-			if !s.bound && all.outdated(st, pgErr) && attempt == 0 && pc.TxStatus() == 'I' && !pc.IsClosed() {
+			if !s.answer.bound && all.outdated(st, pgErr) && attempt == 0 && pc.TxStatus() == 'I' && !pc.IsClosed() {
 				continue
 			}
 			if inTx && pgErr.Code == noStatement {

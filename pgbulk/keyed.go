@@ -22,9 +22,9 @@ type keyed struct {
 
 // settle looks at the call.
 func (k *keyed) settle(c *session) {
-	updates := c.plan.op == opUpdate || c.plan.op == opUpsert && !c.plan.setsNothing()
+	updates := c.plan.settings.op == opUpdate || c.plan.settings.op == opUpsert && !c.plan.settings.setsNothing()
 	k.unknown = updates && (len(c.plan.table.Key) == 0 || c.plan.table.Conflict != "")
-	rekeys := c.plan.op == opUpsert && c.plan.layout.rekeys
+	rekeys := c.plan.settings.op == opUpsert && c.plan.layout.relation.rekeys
 	k.inexact = updates && (rekeys || !c.plan.layout.bytesDecide(c.plan.table.Key))
 	if k.remembers = updates && !k.unknown && !rekeys; k.remembers {
 		c.buf.keys.reset()
@@ -33,16 +33,16 @@ func (k *keyed) settle(c *session) {
 	for i, name := range c.plan.table.Columns {
 		c.enc.isKey[i] = slices.Contains(c.plan.table.Key, name)
 	}
-	k.sorts = c.plan.op == opUpsert && updates && !k.unknown
+	k.sorts = c.plan.settings.op == opUpsert && updates && !k.unknown
 }
 
 // settleTriggers asks, before the first of several statements, whether a trigger may make the keys.
 // Only then does it matter: within one statement the server compares what the keys are in the end.
 func (c *session) settleTriggers(ctx context.Context) error {
-	if c.stream != nil || !c.keyed.remembers || c.plan.op != opUpsert {
+	if c.stream != nil || !c.keyed.remembers || c.plan.settings.op != opUpsert {
 		return nil
 	}
-	if c.plan.layout.triggers {
+	if c.plan.layout.relation.triggers {
 		var rows [][][]byte
 		err := c.meanwhile(func() (err error) {
 			rows, err = c.buf.ask(ctx, c.pc, triggerQuery, c.plan.table.Name.Sanitize())
@@ -51,9 +51,9 @@ func (c *session) settleTriggers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		c.plan.layout.triggers, c.plan.layout.rekeys = false, c.plan.layout.rekeys || len(rows) > 0
+		c.plan.layout.relation.triggers, c.plan.layout.relation.rekeys = false, c.plan.layout.relation.rekeys || len(rows) > 0
 	}
-	if c.plan.layout.rekeys {
+	if c.plan.layout.relation.rekeys {
 		c.keyed.remembers, c.keyed.inexact = false, true
 	}
 	return nil
@@ -61,10 +61,10 @@ func (c *session) settleTriggers(ctx context.Context) error {
 
 // meanwhile uses the connection before the rows are sent.
 func (c *session) meanwhile(do func() error) error {
-	c.hold.Close()
+	c.lock.Close()
 	err := do()
 	if !c.pc.IsClosed() {
-		c.hold = c.pc.StartPipeline(context.Background())
+		c.lock = c.pc.StartPipeline(context.Background())
 	}
 	return err
 }
@@ -73,12 +73,12 @@ func (c *session) meanwhile(do func() error) error {
 // reports whether an earlier statement has the key. A single statement would fail; a second one
 // would update what the first wrote. To get the server's own error, the row is sent twice in one
 // statement.
-func (c *session) watch(out []bool) (again bool) {
+func (c *session) watch(out defaults) (again bool) {
 	k := &c.keyed
 	if !k.remembers {
 		return false
 	}
-	isKey, known := keyParams(c.enc.isKey, out)
+	isKey, known := out.keyParams(c.enc.isKey)
 	if !known {
 		return false
 	}

@@ -39,17 +39,17 @@ type insert struct {
 type tableKey struct {
 	op                 operation
 	name, columns, key string
-	of                 reflect.Type // whose fields are the columns, if they are not given
+	structType         reflect.Type // whose fields are the columns, if they are not given
 }
 
 // knownTables are the tables that a connection knows, in its custom data.
 type knownTables struct {
-	list   []*knownTable
-	mode   pgx.QueryExecMode
-	direct bool     // no pooler is between
-	made   int      // names
-	lost   int      // guards that the server had forgotten, as after DISCARD ALL
-	gone   []string // names that the server may still have, to be closed
+	list    []*knownTable
+	mode    pgx.QueryExecMode
+	direct  bool     // no pooler is between
+	made    int      // names
+	lost    int      // guards that the server had forgotten, as after DISCARD ALL
+	toClose []string // names that the server may still have, to be closed
 }
 
 func knownTablesOf(conn *pgx.Conn) *knownTables {
@@ -65,15 +65,15 @@ func knownTablesOf(conn *pgx.Conn) *knownTables {
 
 // tableKey is the key of the plan's table, and whether a call like this may use what is known.
 func (p *plan) tableKey() (key tableKey, ok bool) {
-	key = tableKey{op: p.op, name: p.table.Name.Sanitize(), key: strings.Join(p.table.Key, "\x00")}
+	key = tableKey{op: p.settings.op, name: p.table.Name.Sanitize(), key: strings.Join(p.table.Key, "\x00")}
 	if p.structs != nil {
-		key.of = p.structs.of
+		key.structType = p.structs.typ
 	} else {
 		key.columns = strings.Join(p.table.Columns, "\x00")
 	}
 	all := knownTablesOf(p.conn)
 	ok = all.mode == pgx.QueryExecModeCacheStatement && all.lost < mayLose && p.conn.PgConn().TxStatus() == 'I'
-	return key, ok && p.Strategy != Copy && p.Returning == nil
+	return key, ok && p.settings.Strategy != Copy && p.settings.Returning == nil
 }
 
 func (all *knownTables) find(key tableKey) *knownTable {
@@ -87,9 +87,9 @@ func (all *knownTables) find(key tableKey) *knownTable {
 
 func (all *knownTables) forget(k *knownTable) {
 	all.list = slices.DeleteFunc(all.list, func(other *knownTable) bool { return other == k })
-	all.gone = append(all.gone, k.guard)
+	all.toClose = append(all.toClose, k.guard)
 	for _, s := range k.prepared {
-		all.gone = append(all.gone, s.name)
+		all.toClose = append(all.toClose, s.name)
 	}
 }
 
@@ -145,7 +145,7 @@ func (l *layout) takesRowsOf(other *layout) bool {
 func (c *session) prepare(sql []byte, types []uint32, params int, keep bool) string {
 	known := c.plan.known
 	if known == nil || !keep || len(known.prepared) >= keptPerConn && known.prepared[string(sql)] == nil {
-		c.stream.parse("", alias(sql), types, params)
+		c.stream.wire.parse("", alias(sql), types, params)
 		return ""
 	}
 	known.sent = known.prepared[string(sql)]
@@ -154,7 +154,7 @@ func (c *session) prepare(sql []byte, types []uint32, params int, keep bool) str
 		known.prepared[string(sql)] = known.sent
 	}
 	if !known.sent.parsed {
-		c.stream.parse(known.sent.name, alias(sql), types, params)
+		c.stream.wire.parse(known.sent.name, alias(sql), types, params)
 	}
 	return known.sent.name
 }
@@ -172,8 +172,8 @@ func (c *session) settleKnown(ctx context.Context, err error) error {
 		return nil
 	}
 	row, ofRow := asType[*rowError](err)
-	refused := c.stream != nil && c.stream.pgErr != nil && !c.stream.bound && c.stream.gaveUp == nil
-	again, can := c.way.(interface{ again() })
+	refused := c.stream != nil && c.stream.answer.pgErr != nil && !c.stream.answer.bound && c.stream.gaveUp == nil
+	again, can := c.strategy.(interface{ again() })
 	if ctx.Err() != nil || c.pc.IsClosed() || c.pc.TxStatus() != 'I' || !(refused && can) && !(c.stream == nil && ofRow && row.column != "") {
 		knownTablesOf(c.plan.conn).forget(c.plan.known)
 		return err
@@ -192,7 +192,7 @@ func (c *session) settleKnown(ctx context.Context, err error) error {
 	}
 	c.stream = nil
 	again.again()
-	if err := c.way.end(ctx); err != nil {
+	if err := c.strategy.end(ctx); err != nil {
 		return err
 	}
 	return c.end(ctx)

@@ -41,19 +41,19 @@ func (c *session) explain(ctx context.Context, e *Error) {
 	if ofNoRow(pgErr) { // though COPY's context has the row that it happened to be at
 		return
 	}
-	if c.plan.LocateWithin > 0 {
+	if c.plan.settings.LocateWithin > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.plan.LocateWithin)
+		ctx, cancel = context.WithTimeout(ctx, c.plan.settings.LocateWithin)
 		defer cancel()
 	}
-	c.way.locate(ctx, e, pgErr)
+	c.strategy.locate(ctx, e, pgErr)
 	switch {
 	case e.Row >= 0 && e.Row == e.LastRow || !aboutRow(pgErr):
 		e.Unlocated = ""
-	case ctx.Err() != nil && c.plan.LocateWithin > 0:
-		e.Unlocated = fmt.Sprintf("the search for it took more than %v", c.plan.LocateWithin)
+	case ctx.Err() != nil && c.plan.settings.LocateWithin > 0:
+		e.Unlocated = fmt.Sprintf("the search for it took more than %v", c.plan.settings.LocateWithin)
 	case e.Unlocated != "":
-	case c.plan.LocateWithin <= 0:
+	case c.plan.settings.LocateWithin <= 0:
 		e.Unlocated = "LocateWithin, which has it searched for, is not set"
 	default:
 		e.Unlocated = "the rows could not be tried again"
@@ -103,7 +103,7 @@ func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 			e.LastRow = e.Row
 		}
 		c.session.abort(ctx)
-	case c.session.plan.LocateWithin > 0:
+	case c.session.plan.settings.LocateWithin > 0:
 		c.search(ctx, e, pgErr.Code)
 	default:
 		c.session.abort(ctx)
@@ -113,7 +113,7 @@ func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 // saves reports whether a savepoint keeps the stage when its rows are refused: to search for the
 // one, or for two with the same key.
 func (c *copying) saves() bool {
-	return c.session.plan.LocateWithin > 0 || c.session.keyed.remembers || c.session.keyed.inexact
+	return c.session.plan.settings.LocateWithin > 0 || c.session.keyed.remembers || c.session.keyed.inexact
 }
 
 // search looks in the stage for the row that an error is about.
@@ -129,7 +129,7 @@ func (c *copying) search(ctx context.Context, e *Error, code string) {
 // twiceInStage finds the first two rows with the same key. The stage has just been filled, so that
 // its physical order is the order of the rows.
 func (c *copying) twiceInStage(ctx context.Context) (first, second int) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.session.plan.LocateWithin, 5*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.session.plan.settings.LocateWithin, 5*time.Second))
 	defer cancel()
 	// Names of our own, whatever the table's are.
 	var key, typed []string
@@ -147,11 +147,11 @@ func (c *copying) twiceInStage(ctx context.Context) (first, second int) {
 		(select row_number() over (order by ctid) - 1 as n, %s from pg_temp.%s) as numbered
 		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), c.stage, where, keys)
 	s, err := c.session.buf.query(ctx, c.session.pc, sql)
-	if err != nil || len(s.asked.rows) != 1 {
+	if err != nil || len(s.answer.results.rows) != 1 {
 		return -1, -1
 	}
-	a, err1 := strconv.Atoi(string(s.asked.rows[0][0]))
-	b, err2 := strconv.Atoi(string(s.asked.rows[0][1]))
+	a, err1 := strconv.Atoi(string(s.answer.results.rows[0][0]))
+	b, err2 := strconv.Atoi(string(s.answer.results.rows[0][1]))
 	if err1 != nil || err2 != nil {
 		return -1, -1
 	}

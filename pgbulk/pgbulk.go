@@ -87,7 +87,7 @@ func write(ctx context.Context, db DB, t Table, rows Source, o options) (result 
 // plan is a call that has been checked, on a connection that is ready, with what the server says
 // about the table once it was described.
 type plan struct {
-	settings
+	settings settings
 	table    Table
 	conn     *pgx.Conn
 	release  func()
@@ -100,18 +100,18 @@ type plan struct {
 }
 
 // newPlan checks a call and takes its connection. The error is an *Error.
-func newPlan(ctx context.Context, db DB, t Table, of *structs, o options) (*plan, error) {
-	p := &plan{settings: o.settings(), table: t, rowType: of}
+func newPlan(ctx context.Context, db DB, t Table, rowType *structs, o options) (*plan, error) {
+	p := &plan{settings: o.settings(), table: t, rowType: rowType}
 	switch {
 	case len(t.Columns) > 0:
-	case p.op == opDelete:
+	case p.settings.op == opDelete:
 		p.table.Columns = t.Key
-	case of != nil && len(of.fields) > 0 && len(t.Name) > 0:
-		p.structs = of
+	case rowType != nil && len(rowType.fields) > 0 && len(t.Name) > 0:
+		p.structs = rowType
 	}
 	var err error
 	if p.structs == nil {
-		if err = p.check(&p.table); err != nil {
+		if err = p.settings.check(&p.table); err != nil {
 			return nil, p.error(err)
 		}
 	}
@@ -138,8 +138,8 @@ func (p *plan) describe(ctx context.Context) (err error) {
 		return err
 	}
 	p.omitted = p.rowType.omitting(p.table.Columns)
-	p.fillSet(&p.table)
-	if p.Returning != nil {
+	p.settings.fillSet(&p.table)
+	if p.settings.Returning != nil {
 		p.returned, err = p.returning()
 	}
 	return err
@@ -153,7 +153,9 @@ func (p *plan) returns() string {
 	return p.returned.clause
 }
 
-func (p *plan) error(err error) *Error { return newError(string(p.op), p.table.Name.Sanitize(), err) }
+func (p *plan) error(err error) *Error {
+	return newError(string(p.settings.op), p.table.Name.Sanitize(), err)
+}
 
 // send writes rows. The error is an *Error.
 func (p *plan) send(ctx context.Context, rows Source) (Result, error) {

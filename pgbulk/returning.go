@@ -58,7 +58,7 @@ func ReturnInserted[T any](each func(row T, inserted bool) error) *Returning {
 
 // returned is what a statement returns.
 type returned struct {
-	*Returning
+	request *Returning
 	names   []string // columns
 	paths   [][]int  // of their fields
 	formats []byte   // for Bind
@@ -67,15 +67,15 @@ type returned struct {
 
 // returning finds the columns for the fields.
 func (p *plan) returning() (*returned, error) {
-	r := &returned{Returning: p.Returning}
-	fields, err := structsOf(r.row)
+	r := &returned{request: p.settings.Returning}
+	fields, err := structsOf(r.request.row)
 	switch {
-	case r.row.Kind() != reflect.Struct:
-		return nil, fmt.Errorf("returned rows of type %v: not a struct", r.row)
+	case r.request.row.Kind() != reflect.Struct:
+		return nil, fmt.Errorf("returned rows of type %v: not a struct", r.request.row)
 	case err != nil:
-		return nil, fmt.Errorf("returned rows of type %v: %w", r.row, err)
+		return nil, fmt.Errorf("returned rows of type %v: %w", r.request.row, err)
 	case len(fields.fields) == 0:
-		return nil, fmt.Errorf("returned rows of type %v: no exported fields", r.row)
+		return nil, fmt.Errorf("returned rows of type %v: no exported fields", r.request.row)
 	}
 	var list, names []string
 	for _, c := range p.layout.all {
@@ -94,18 +94,18 @@ func (p *plan) returning() (*returned, error) {
 		r.formats = append(r.formats, format)
 	}
 	r.clause = " returning "
-	if r.inserted {
+	if r.request.inserted {
 		inserted := "true"
 		switch {
-		case p.op.byKey():
+		case p.settings.op.byKey():
 			inserted = "false"
-		case p.op != opUpsert || p.setsNothing():
+		case p.settings.op != opUpsert || p.settings.setsNothing():
 		case p.layout.major >= 18:
 			// All of the old row is NULL if there was none; IS NULL would be true of a row of NULLs
 			// too.
 			r.clause += "with (old as pgbulk_old) "
 			inserted = "pgbulk_old is not distinct from null"
-		case !p.layout.plain:
+		case !p.layout.relation.plain:
 			return nil, errors.New("before PostgreSQL 18 ReturnInserted works only for plain tables: use Return")
 		default:
 			// A row that ON CONFLICT found is locked before it is updated, which leaves a mark in
@@ -122,7 +122,7 @@ func (p *plan) returning() (*returned, error) {
 // returner decodes the rows of one exchange and hands them out. It is used by the goroutine that
 // reads.
 type returner struct {
-	handler
+	handler  handler
 	names    []string
 	paths    [][]int
 	pointers bool // some of paths lead through embedded pointers, which are others for each row
@@ -136,11 +136,11 @@ type returner struct {
 }
 
 func (r *returned) returner(m *pgtype.Map, lock *sync.Mutex) *returner {
-	t := &returner{handler: r.open(), names: r.names, m: m, lock: lock}
+	t := &returner{handler: r.request.open(), names: r.names, m: m, lock: lock}
 	t.paths = r.paths
-	t.pointers = slices.ContainsFunc(r.paths, func(p []int) bool { return behindPointer(t.row.Type(), p) })
+	t.pointers = slices.ContainsFunc(r.paths, func(p []int) bool { return behindPointer(t.handler.row.Type(), p) })
 	t.aim()
-	if t.inserted != nil {
+	if t.handler.inserted != nil {
 		t.names = append(slices.Clip(t.names), "inserted")
 	}
 	return t
@@ -150,10 +150,10 @@ func (r *returned) returner(m *pgtype.Map, lock *sync.Mutex) *returner {
 func (t *returner) aim() {
 	t.targets = t.targets[:0]
 	for _, path := range t.paths {
-		t.targets = append(t.targets, settable(t.row, path).Addr().Interface())
+		t.targets = append(t.targets, settable(t.handler.row, path).Addr().Interface())
 	}
-	if t.inserted != nil {
-		t.targets = append(t.targets, t.inserted)
+	if t.handler.inserted != nil {
+		t.targets = append(t.targets, t.handler.inserted)
 	}
 }
 
@@ -179,7 +179,7 @@ func (t *returner) scan(values [][]byte) error {
 			t.plans = append(t.plans, t.m.PlanScan(f.DataTypeOID, f.Format, t.targets[i]))
 		}
 	}
-	t.row.SetZero()
+	t.handler.row.SetZero()
 	if t.pointers {
 		t.aim()
 	}
@@ -199,11 +199,11 @@ func (t *returner) hand() (err error) {
 			t.panicked, err = p, errPanicked
 		}
 	}()
-	return t.each()
+	return t.handler.each()
 }
 
 // refused reports that the function for returned rows failed.
-func (s *stream) refused() bool { return s.returner != nil && s.returner.err != nil }
+func (s *stream) refused() bool { return s.answer.returner != nil && s.answer.returner.err != nil }
 
 // resultFormats is how many bytes the formats of what is returned take in a Bind message.
 func (p *plan) resultFormats() int {

@@ -21,7 +21,7 @@ func (c *copying) createStage() string {
 	columns := strings.Join(c.stageColumns(), ", ")
 	c.stage = stageName
 	if c.session.inTx {
-		c.stage += fmt.Sprintf("_%x", sha256.Sum256([]byte(c.session.plan.layout.role+"\x00"+columns)))[:17]
+		c.stage += fmt.Sprintf("_%x", sha256.Sum256([]byte(c.session.plan.layout.relation.role+"\x00"+columns)))[:17]
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "create temporary table %s (%s) on commit drop; ", c.stage, columns)
@@ -66,7 +66,7 @@ func (c *copying) stageColumns() []string {
 // insertSelect is the statement that takes the rows out of the stage for which where holds.
 func (c *copying) insertSelect(where string) string {
 	var b strings.Builder
-	head, tail := c.session.plan.parts(&c.session.plan.table, c.session.plan.layout.collation)
+	head, tail := c.session.plan.settings.parts(&c.session.plan.table, c.session.plan.layout.collation)
 	b.WriteString(head + "select ")
 	for i := range c.session.enc.columns {
 		if i > 0 {

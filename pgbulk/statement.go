@@ -31,10 +31,10 @@ type statement struct {
 // statements are what a connection knows, the one used last at the end. They live in the
 // connection's custom data.
 type statements struct {
-	list []*statement
-	mode pgx.QueryExecMode
-	gone []string // names that the server may still have, to be closed
-	lost int      // how often the server did not have a statement that it should have had
+	list    []*statement
+	mode    pgx.QueryExecMode
+	toClose []string // names that the server may still have, to be closed
+	lost    int      // how often the server did not have a statement that it should have had
 }
 
 const (
@@ -65,14 +65,14 @@ func (all *statements) describe(ctx context.Context, conn *pgx.Conn, b *buffers,
 		return st, true, nil
 	}
 	s := open(ctx, conn.PgConn(), b)
-	s.asked = new(asked)
-	s.parse("", sql, nil, 0)
-	s.message('D', "S")
+	s.answer.results = new(resultSet)
+	s.wire.parse("", sql, nil, 0)
+	s.wire.message('D', "S")
 	s.sync()
 	if err := s.close(ctx); err != nil {
 		return nil, false, err
 	}
-	st = &statement{sql: sql, types: s.asked.params}
+	st = &statement{sql: sql, types: s.answer.results.params}
 	h := sha256.New()
 	for i, oid := range st.types {
 		binary.Write(h, binary.BigEndian, oid)
@@ -98,20 +98,20 @@ func (all *statements) parse(s *stream, st *statement) {
 		return
 	}
 	if st.name != "" {
-		all.gone = append(all.gone, st.name)
+		all.toClose = append(all.toClose, st.name)
 	}
-	for _, name := range all.gone {
-		s.message('C', "S"+name)
+	for _, name := range all.toClose {
+		s.wire.message('C', "S"+name)
 	}
-	all.gone = all.gone[:0]
-	s.parse(st.name, st.sql, st.types, len(st.types))
+	all.toClose = all.toClose[:0]
+	s.wire.parse(st.name, st.sql, st.types, len(st.types))
 }
 
 // forget drops a statement. The server's side of it is closed with the next one that is parsed.
 func (all *statements) forget(st *statement) {
 	all.list = slices.DeleteFunc(all.list, func(s *statement) bool { return s == st })
 	if st.parsed {
-		all.gone = append(all.gone, st.name)
+		all.toClose = append(all.toClose, st.name)
 	}
 }
 
@@ -127,7 +127,7 @@ func (all *statements) outdated(st *statement, e *pgconn.PgError) bool {
 		}
 		for _, st := range all.list {
 			if st.parsed {
-				all.gone = append(all.gone, st.name)
+				all.toClose = append(all.toClose, st.name)
 			}
 			st.name, st.parsed = "", false
 		}

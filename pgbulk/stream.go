@@ -30,14 +30,14 @@ const CancelGrace = 2 * time.Second
 // timer, the runtime keeps a thread that wakes up each time the server reads something, which can
 // take a fifth of a process's CPU time.
 type stream struct {
-	wire
-	answer
+	wire     wire
+	answer   answer
 	copies   bool             // a COPY ... FROM STDIN is meant to be part of it; set before anything is sent
 	complete bool             // all that the exchange consists of has been written
 	written  chan struct{}    // closed when no more will be
-	hold     *pgconn.Pipeline // keeps others from the connection until reading begins; or nil
+	lock     *pgconn.Pipeline // keeps others from the connection until reading begins; or nil
 	gaveUp   error            // why the exchange was cut short, if it was us
-	reading  sync.Once        // begun
+	once     sync.Once        // begun
 	done     chan struct{}    // closed when all is read
 
 	unwatch   func() bool   // of the context whose end cancels the exchange
@@ -50,17 +50,17 @@ type answer struct {
 	affected int64 // rows that the commands say they affected, all together
 	copied   int64 // rows that COPY says it took; -1 as long as it has not ended well
 	tag      pgconn.CommandTag
-	ready    bool      // ReadyForQuery has come
-	parsed   bool      // a Parse was answered
-	bound    bool      // a Bind was answered: what has an error after that may have run
-	asked    *asked    // what is described and returned; nil if it does not matter
-	returner *returner // of rows, to the caller; nil if they are not asked for
+	ready    bool       // ReadyForQuery has come
+	parsed   bool       // a Parse was answered
+	bound    bool       // a Bind was answered: what has an error after that may have run
+	results  *resultSet // what is described and returned; nil if it does not matter
+	returner *returner  // of rows, to the caller; nil if they are not asked for
 	pgErr    *pgconn.PgError
 	readErr  error
 }
 
-// asked is what a question of our own learns.
-type asked struct {
+// resultSet is what the server describes and returns for a query of our own.
+type resultSet struct {
 	params []uint32
 	fields []uint32
 	names  []string // of the fields
@@ -69,10 +69,10 @@ type asked struct {
 
 // open begins an exchange, which the end of ctx ends.
 func open(ctx context.Context, pc *pgconn.PgConn, b *buffers) *stream {
-	s := &stream{wire: wire{pc: pc, nc: pc.Conn(), buf: b.wire[:bufferSize], out: &b.out, begun: time.Now()},
+	s := &stream{wire: wire{pc: pc, nc: pc.Conn(), buf: b.wire[:bufferSize], out: &b.out, reading: reading{since: time.Now()}},
 		answer: answer{copied: -1}, written: make(chan struct{}), done: make(chan struct{})}
-	s.out.start(s.nc)
-	s.read = func() { s.reading.Do(s.receive) }
+	s.wire.out.start(s.wire.nc)
+	s.wire.reading.read = func() { s.once.Do(s.receive) }
 	s.cancelled = make(chan struct{})
 	s.unwatch = context.AfterFunc(ctx, s.cancel)
 	return s
@@ -81,10 +81,10 @@ func open(ctx context.Context, pc *pgconn.PgConn, b *buffers) *stream {
 // query runs statements of our own by themselves, as one simple Query.
 func (b *buffers) query(ctx context.Context, pc *pgconn.PgConn, sql string) (*stream, error) {
 	s := open(ctx, pc, b)
-	s.asked = new(asked)
-	s.message('Q', sql)
-	s.flush()
-	s.complete = s.err == nil
+	s.answer.results = new(resultSet)
+	s.wire.message('Q', sql)
+	s.wire.flush()
+	s.complete = s.wire.err == nil
 	return s, s.close(ctx)
 }
 
@@ -97,65 +97,65 @@ func (b *buffers) exec(ctx context.Context, pc *pgconn.PgConn, sql string) error
 // ask runs a query of our own, with its parameters and what it returns as text.
 func (b *buffers) ask(ctx context.Context, pc *pgconn.PgConn, sql string, params ...string) ([][][]byte, error) {
 	s := open(ctx, pc, b)
-	s.asked = new(asked)
+	s.answer.results = new(resultSet)
 	s.question(sql, params...)
 	s.sync()
-	return s.asked.rows, s.close(ctx)
+	return s.answer.results.rows, s.close(ctx)
 }
 
 // question sends a query whose parameters are text.
 func (s *stream) question(sql string, params ...string) {
-	s.parse("", sql, nil, 0)
+	s.wire.parse("", sql, nil, 0)
 	size := 0
 	for _, p := range params {
 		size += 4 + len(p)
 	}
-	s.bind("", []byte{textFormat}, len(params), size)
+	s.wire.bind("", []byte{textFormat}, len(params), size)
 	for _, p := range params {
-		s.int32(len(p))
-		s.string(p)
+		s.wire.int32(len(p))
+		s.wire.string(p)
 	}
-	s.execute()
+	s.wire.execute()
 }
 
 // cancel runs when the context ends: it asks the server to stop, and gives it a time to do so.
 func (s *stream) cancel() {
 	defer close(s.cancelled)
-	s.stop.Store(true)
+	s.wire.stop.Store(true)
 	deadline := time.Now().Add(CancelGrace)
-	s.nc.SetDeadline(deadline)
+	s.wire.nc.SetDeadline(deadline)
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
-	_ = s.pc.CancelRequest(ctx) // if it fails, the deadline ends the exchange
+	_ = s.wire.pc.CancelRequest(ctx) // if it fails, the deadline ends the exchange
 }
 
 // receive reads to the end of the exchange.
 func (s *stream) receive() {
 	defer close(s.done)
-	if s.hold != nil {
-		s.hold.Close() // from here on it is busy with receiving
+	if s.lock != nil {
+		s.lock.Close() // from here on it is busy with receiving
 	}
-	for !s.ready {
-		msg, err := s.pc.ReceiveMessage(context.Background())
+	for !s.answer.ready {
+		msg, err := s.wire.pc.ReceiveMessage(context.Background())
 		if err != nil {
-			s.stop.Store(true)
+			s.wire.stop.Store(true)
 			// A FATAL error comes as the error itself, after which the connection is gone.
-			if pgErr, ok := asType[*pgconn.PgError](err); ok && s.pgErr == nil {
-				s.pgErr = pgErr
+			if pgErr, ok := asType[*pgconn.PgError](err); ok && s.answer.pgErr == nil {
+				s.answer.pgErr = pgErr
 			} else {
-				s.readErr = err
+				s.answer.readErr = err
 			}
 			// pgconn may send Terminate on a connection that it found broken. It must not do so in
 			// the middle of one of our messages.
-			s.nc.Close()
+			s.wire.nc.Close()
 			return
 		}
 		if _, ok := msg.(*pgproto3.CopyInResponse); ok && !s.copies {
 			<-s.written
 			s.refuseCopy()
 		}
-		if !s.take(msg) {
-			s.stop.Store(true)
+		if !s.answer.take(msg) {
+			s.wire.stop.Store(true)
 		}
 	}
 }
@@ -192,13 +192,13 @@ func (a *answer) take(msg pgproto3.BackendMessage) bool {
 			return false
 		}
 	}
-	if a.asked != nil {
-		a.asked.take(msg)
+	if a.results != nil {
+		a.results.take(msg)
 	}
 	return true
 }
 
-func (a *asked) take(msg pgproto3.BackendMessage) {
+func (a *resultSet) take(msg pgproto3.BackendMessage) {
 	switch msg := msg.(type) {
 	case *pgproto3.ParameterDescription:
 		a.params = append(a.params, msg.ParameterOIDs...)
@@ -220,48 +220,48 @@ func (a *asked) take(msg pgproto3.BackendMessage) {
 func (s *stream) refuseCopy() {
 	const why = "COPY ... FROM STDIN is not for Exec, use Insert"
 	m := binary.BigEndian.AppendUint32([]byte{'f'}, uint32(4+len(why)+1))
-	s.nc.Write(append(append(m, why...), 0, 'S', 0, 0, 0, 4)) // an error shows when reading
+	s.wire.nc.Write(append(append(m, why...), 0, 'S', 0, 0, 0, 4)) // an error shows when reading
 }
 
 // sync ends an exchange of the extended protocol.
 func (s *stream) sync() {
-	s.byte('S')
-	s.int32(4)
-	s.flush()
-	s.complete = s.err == nil
+	s.wire.byte('S')
+	s.wire.int32(4)
+	s.wire.flush()
+	s.complete = s.wire.err == nil
 }
 
 // endCopy ends COPY data and the exchange: nothing is to be written after a simple Query's copy.
 func (s *stream) endCopy() {
-	s.int16(-1)
-	s.flush()
-	if s.stop.Load() {
-		s.failCopy()
+	s.wire.int16(-1)
+	s.wire.flush()
+	if s.wire.stop.Load() {
+		s.wire.failCopy()
 		return
 	}
-	s.copying = false
-	s.drop(0)
-	s.byte('c')
-	s.int32(4)
-	s.flush()
-	s.complete = s.err == nil
+	s.wire.copying = false
+	s.wire.drop(0)
+	s.wire.byte('c')
+	s.wire.int32(4)
+	s.wire.flush()
+	s.complete = s.wire.err == nil
 }
 
 // giveUp abandons an exchange, so that the server undoes it. why is nil if the stream itself knows:
 // the server reported an error, or the context ended.
 func (s *stream) giveUp(why error) {
 	s.gaveUp = why
-	if s.copying {
-		s.failCopy()
+	if s.wire.copying {
+		s.wire.failCopy()
 		return
 	}
 	// A portal that does not exist is an error (invalid_cursor_name), after which the server skips
 	// everything up to the Sync.
-	s.byte('E')
-	s.int32(4 + len(givenUp) + 1 + 4)
-	s.string(givenUp)
-	s.byte(0)
-	s.int32(0)
+	s.wire.byte('E')
+	s.wire.int32(4 + len(givenUp) + 1 + 4)
+	s.wire.string(givenUp)
+	s.wire.byte(0)
+	s.wire.int32(0)
 	s.sync()
 	s.complete = false
 }
@@ -272,31 +272,31 @@ const invalidCursorName = "34000"
 // all of it. Afterwards the connection is usable, or closed.
 func (s *stream) close(ctx context.Context) error {
 	close(s.written)
-	if s.returner != nil {
-		go s.read() // what the caller does with rows may end the goroutine
+	if s.answer.returner != nil {
+		go s.wire.reading.read() // what the caller does with rows may end the goroutine
 	} else {
-		s.read()
+		s.wire.reading.read()
 	}
 	<-s.done
 	if !s.unwatch() {
 		<-s.cancelled
 		s.settleCancel()
-	} else if s.err != nil {
-		s.nc.SetReadDeadline(time.Time{})
+	} else if s.wire.err != nil {
+		s.wire.nc.SetReadDeadline(time.Time{})
 	}
-	if !s.ready || s.err != nil { // after a failed write the server may be left in the middle of a message
-		s.ready = false
-		s.nc.Close() // and pgconn is to know it
+	if !s.answer.ready || s.wire.err != nil { // after a failed write the server may be left in the middle of a message
+		s.answer.ready = false
+		s.wire.nc.Close() // and pgconn is to know it
 		late, cancel := context.WithTimeout(context.Background(), CancelGrace)
 		defer cancel()
-		s.pc.Close(late)
+		s.wire.pc.Close(late)
 	}
 	switch {
 	case s.refused():
-		return s.returner.err
+		return s.answer.returner.err
 	case s.gaveUp != nil:
 		return s.gaveUp
-	case s.ready && s.pgErr == nil && s.complete:
+	case s.answer.ready && s.answer.pgErr == nil && s.complete:
 		return nil
 	case ctx.Err() != nil:
 		return s.because(context.Cause(ctx))
@@ -307,24 +307,24 @@ func (s *stream) close(ctx context.Context) error {
 
 // settleCancel has a cancel request that came too late hit a statement of ours, and not the next.
 func (s *stream) settleCancel() {
-	if !s.ready {
+	if !s.answer.ready {
 		return
 	}
-	s.nc.SetDeadline(time.Now().Add(CancelGrace))
-	err := s.pc.Exec(context.Background(), "-- pgbulk").Close() // with no ctx: its deadline is set here
+	s.wire.nc.SetDeadline(time.Now().Add(CancelGrace))
+	err := s.wire.pc.Exec(context.Background(), "-- pgbulk").Close() // with no ctx: its deadline is set here
 	if _, cancelled := asType[*pgconn.PgError](err); err != nil && !cancelled {
-		s.ready = false
+		s.answer.ready = false
 	}
-	s.nc.SetDeadline(time.Time{})
+	s.wire.nc.SetDeadline(time.Time{})
 }
 
 // because joins the reasons for a failure, the most useful first. An error about giveUp's portal,
 // which we caused, is none if there is a cause.
 func (s *stream) because(cause error) error {
-	reason := cmp.Or(s.readErr, s.err)
-	if s.pgErr != nil && (s.pgErr.Code != invalidCursorName || cause == nil) {
-		reason = s.pgErr
-	} else if s.pgErr != nil {
+	reason := cmp.Or(s.answer.readErr, s.wire.err)
+	if s.answer.pgErr != nil && (s.answer.pgErr.Code != invalidCursorName || cause == nil) {
+		reason = s.answer.pgErr
+	} else if s.answer.pgErr != nil {
 		reason = nil
 	}
 	if cause != nil && reason != nil {
@@ -336,6 +336,6 @@ func (s *stream) because(cause error) error {
 // uncertain says that the server may have committed although there is an error: everything was
 // sent, and no answer to it came. Before PostgreSQL 9.6 an error's severity is translated.
 func (s *stream) uncertain() bool {
-	fatal := s.pgErr != nil && s.pgErr.SeverityUnlocalized != "ERROR" && s.pgErr.Severity != "ERROR"
-	return s.complete && !s.ready && (s.pgErr == nil || fatal)
+	fatal := s.answer.pgErr != nil && s.answer.pgErr.SeverityUnlocalized != "ERROR" && s.answer.pgErr.Severity != "ERROR"
+	return s.complete && !s.answer.ready && (s.answer.pgErr == nil || fatal)
 }

@@ -21,9 +21,9 @@ import (
 // A field tagged `db:"name,omitzero"` whose value is zero, as encoding/json means it, is [Default]:
 // a new row gets the column's DEFAULT, and Upsert does not set the column of a row that exists.
 func Structs[T any](rows iter.Seq[T]) Source {
-	of, err := structsOf(reflect.TypeFor[T]())
+	fields, err := structsOf(reflect.TypeFor[T]())
 	source := newSource(func(columns []string) (iter.Seq2[[]any, error], error) {
-		values, err := valuesOf[T](of, columns)
+		values, err := valuesOf[T](fields, columns)
 		if err != nil {
 			return nil, err
 		}
@@ -38,19 +38,19 @@ func Structs[T any](rows iter.Seq[T]) Source {
 			}
 		}, nil
 	})
-	source.structs, source.err = of, err
+	source.structs, source.err = fields, err
 	return source
 }
 
 // valuesOf returns what gives a struct's values for columns, always in the same slice. Values of
 // the types that are encoded here are handed on by address, which saves the allocation that putting
 // them in an interface costs.
-func valuesOf[T any](of *structs, columns []string) (func(T) ([]any, error), error) {
+func valuesOf[T any](fields *structs, columns []string) (func(T) ([]any, error), error) {
 	paths, omit := make([][]int, len(columns)), make([]bool, len(columns))
 	for i, c := range columns {
-		f := of.fieldFor(c)
+		f := fields.fieldFor(c)
 		if f == nil {
-			return nil, fmt.Errorf("column %q has no field in %v", c, of.of)
+			return nil, fmt.Errorf("column %q has no field in %v", c, fields.typ)
 		}
 		paths[i], omit[i] = f.path, f.omitzero
 	}
@@ -59,7 +59,7 @@ func valuesOf[T any](of *structs, columns []string) (func(T) ([]any, error), err
 	pointer := v.Kind() == reflect.Pointer
 	values, byAddress := make([]any, len(paths)), make([]bool, len(paths))
 	for i, path := range paths {
-		if pointer || omit[i] || behindPointer(of.of, path) {
+		if pointer || omit[i] || behindPointer(fields.typ, path) {
 			continue
 		}
 		switch p := v.FieldByIndex(path).Addr().Interface().(type) {
@@ -102,7 +102,7 @@ func isZero(field reflect.Value) bool {
 
 // structs are the fields of a struct that can be columns.
 type structs struct {
-	of     reflect.Type
+	typ    reflect.Type
 	fields []structField
 }
 
@@ -123,7 +123,7 @@ func structsOf(t reflect.Type) (*structs, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("rows of type %v are not structs", t)
 	}
-	s := &structs{of: t}
+	s := &structs{typ: t}
 	if err := s.walk(t, nil, nil); err != nil {
 		return nil, err
 	}
@@ -224,13 +224,13 @@ func (s *structs) columnsOf(table []string) (columns []string, paths [][]int, er
 			continue
 		}
 		if i := slices.IndexFunc(paths, func(p []int) bool { return slices.Equal(p, f.path) }); i >= 0 {
-			return nil, nil, fmt.Errorf("field %s of %v can be column %q or %q: give it a db tag", s.nameOf(f), s.of, columns[i], c)
+			return nil, nil, fmt.Errorf("field %s of %v can be column %q or %q: give it a db tag", s.nameOf(f), s.typ, columns[i], c)
 		}
 		columns, paths = append(columns, c), append(paths, f.path)
 	}
 	for _, f := range s.fields {
 		if !slices.ContainsFunc(paths, func(p []int) bool { return slices.Equal(p, f.path) }) {
-			return nil, nil, fmt.Errorf("field %s of %v has no column in the table", s.nameOf(&f), s.of)
+			return nil, nil, fmt.Errorf("field %s of %v has no column in the table", s.nameOf(&f), s.typ)
 		}
 	}
 	return columns, paths, nil
@@ -249,4 +249,4 @@ func (s *structs) omitting(columns []string) (omitted []string) {
 	return omitted
 }
 
-func (s *structs) nameOf(f *structField) string { return s.of.FieldByIndex(f.path).Name }
+func (s *structs) nameOf(f *structField) string { return s.typ.FieldByIndex(f.path).Name }

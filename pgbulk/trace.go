@@ -46,9 +46,9 @@ var errNoEnd = errors.New("pgbulk: the source of rows panicked or ended the goro
 // statement for a single row and without arguments.
 func (p *plan) traced(ctx context.Context) (context.Context, func(Result, error)) {
 	copies, ok := tracerOf(p.conn).(pgx.CopyFromTracer)
-	if !ok || p.op != opInsert || p.skipExisting || p.Returning != nil {
+	if !ok || p.settings.op != opInsert || p.settings.skipExisting || p.settings.Returning != nil {
 		ctx, ended := traceQuery(ctx, p.conn, p.oneRow, nil)
-		return ctx, func(r Result, err error) { ended(p.op.tag(r.Affected), err) }
+		return ctx, func(r Result, err error) { ended(p.settings.op.tag(r.Affected), err) }
 	}
 	ctx = copies.TraceCopyFromStart(ctx, p.conn, pgx.TraceCopyFromStartData{TableName: p.table.Name, ColumnNames: p.table.Columns})
 	return ctx, func(r Result, err error) {

@@ -46,7 +46,7 @@ const unnestHeader = 5 * 4
 // element of a binary array looks as a parameter does. The statement is the same for any number of
 // rows, and is parsed once.
 func (b *bind) writeArrays() {
-	buf, s := b.session.buf, b.session.stream
+	buf, s := b.session.buf, &b.session.stream.wire
 	c, columns := &buf.chunk, len(b.session.enc.columns)
 	parse := b.parsed != unnested
 	if parse {

@@ -26,12 +26,17 @@ type wire struct {
 
 	written int // bytes
 
-	stop  atomic.Bool // there was an error: nothing that is written now will be of use
-	begun time.Time
+	stop atomic.Bool // there was an error: nothing that is written now will be of use
 
-	read   func()      // reads the server's messages
-	early  bool        // which has begun while others are written
-	reader *time.Timer // begins it; nil as long as no write had to wait
+	reading reading
+}
+
+// reading begins to read the server's messages while an exchange is still being written.
+type reading struct {
+	read  func()
+	since time.Time   // when the exchange began
+	begun bool        // not by the timer
+	timer *time.Timer // nil as long as no write had to wait
 }
 
 // readAfter is how long an exchange runs before the server's messages are read while it is still
@@ -42,12 +47,12 @@ const readAfter = 50 * time.Millisecond
 // timer for them would cost a small call a tenth of its time.
 const neverWaits = 16 << 10
 
-// readSoon starts reading the server's messages if the current write waits for long.
-func (w *wire) readSoon() {
-	if w.reader == nil {
-		w.reader = time.AfterFunc(readAfter, w.read)
+// soon starts reading the server's messages if the current write waits for long.
+func (r *reading) soon() {
+	if r.timer == nil {
+		r.timer = time.AfterFunc(readAfter, r.read)
 	} else {
-		w.reader.Reset(readAfter)
+		r.timer.Reset(readAfter)
 	}
 }
 
@@ -85,12 +90,12 @@ func (w *wire) write() {
 	if w.err != nil {
 		return
 	}
-	if !w.early && time.Since(w.begun) > readAfter {
-		w.early = true
-		go w.read()
+	if !w.reading.begun && time.Since(w.reading.since) > readAfter {
+		w.reading.begun = true
+		go w.reading.read()
 	}
 	if w.written += w.n + w.out.held; w.written > neverWaits {
-		w.readSoon()
+		w.reading.soon()
 	}
 	if w.out.held > 0 {
 		w.enlarge()
@@ -99,8 +104,8 @@ func (w *wire) write() {
 	} else {
 		_, w.err = w.nc.Write(w.buf[:w.n])
 	}
-	if w.reader != nil {
-		w.reader.Stop()
+	if w.reading.timer != nil {
+		w.reading.timer.Stop()
 	}
 	if w.err != nil {
 		w.stop.Store(true)
@@ -131,15 +136,15 @@ func (w *wire) room(k int) []byte {
 	return p
 }
 
-// free is what is free of the buffer, to append to, and 64 bytes at least.
-func (w *wire) free() []byte {
+// spare is what is free of the buffer, to append to, and 64 bytes at least.
+func (w *wire) spare() []byte {
 	w.reserve(64)
 	return w.buf[w.n:w.n]
 }
 
-// made accepts what was appended to the buffer. It reports false if there was not enough room for
+// advance accepts what was appended to the buffer. It reports false if there was not enough room for
 // it.
-func (w *wire) made(out []byte) bool {
+func (w *wire) advance(out []byte) bool {
 	if len(out) > len(w.buf)-w.n {
 		return false
 	}
