@@ -47,7 +47,7 @@ type loadFlags struct {
 
 // The possible values of flags that have only a few.
 var (
-	loadProtos   = []string{"http1", "http2", "http3", "grpc", "websocket", "connect", "grpc-web", "sse"}
+	loadProtos   = []string{"http1", "http2", "http3", "grpc", "websocket", "sse"}
 	loadArrivals = []string{"constant", "poisson"}
 )
 
@@ -61,7 +61,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.giveUp, "give-up", 3*time.Second, "end a run in which nothing has answered for so long; 0 for never")
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
-	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, http3, grpc, connect, grpc-web, sse or websocket")
+	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, http3, grpc, sse or websocket")
 	flags.StringVarP(&f.verb, "request", "X", "", "HTTP `method` (default GET, or POST with a body)")
 	flags.StringVar(&f.method, "method", "", "gRPC method, such as `pkg.S/Call`")
 	flags.IntVarP(&f.conns, "conns", "c", 10, "`number` of connections")
@@ -180,9 +180,9 @@ func refuse(all []refusal) error {
 
 // check rejects flags that cannot be combined.
 func (f *loadFlags) check(args []string) error {
-	grpc := slices.Contains([]string{"grpc", "grpc-web", "connect"}, f.proto)
+	grpc := f.proto == "grpc"
 	return refuse([]refusal{
-		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, http3, grpc, websocket, connect, grpc-web or sse"},
+		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, http3, grpc, websocket or sse"},
 		{f.proto == "websocket" && (f.cookies || f.verb != ""), "--cookies and --request are for HTTP, not for WebSocket", ""},
 		{slices.Contains(loadProtos[4:], f.proto) && len(args) == 0 && f.targets == "", "the built-in server has no " + f.proto, "give the URL of another; for WebSocket, ws:// or wss://, of one that echoes"},
 		{grpc && (f.cookies || f.replay != ""), "--cookies and --replay are for HTTP, not for gRPC", ""},
