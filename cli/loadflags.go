@@ -68,7 +68,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.IntVar(&f.streams, "streams", 10, "most requests at a time on each (http1: 1)")
 	flags.StringVarP(&f.body, "body", "d", "", "`text` or @file (@- is standard input); for gRPC, the message as JSON")
 	flags.StringVar(&f.targets, "targets", "", "`file` (- is standard input) of requests to send in turn, in place of the URL, in vegeta's formats (lines or JSON)")
-	flags.StringVar(&f.data, "data", "", "CSV or NDJSON `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
+	flags.StringVar(&f.data, "data", "", "CSV `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
 	f.registerTrust(flags)

@@ -18,7 +18,7 @@ type loop struct {
 	lanes   []lane
 	sockets []*socket
 	making  connecting
-	free    ring
+	free    vacancies
 
 	// The rest is used by Serve only.
 	limit     limit
@@ -75,11 +75,8 @@ type laneState struct {
 
 func (s *laneState) state() *laneState { return s }
 
-// A ring has the lanes with room, those that had it longest first.
-type ring struct {
-	lanes       []lane
-	first, many int
-}
+// vacancies are the lanes with room, the one that had it longest first.
+type vacancies []lane
 
 // connecting makes a loop's connections.
 type connecting struct {
@@ -111,7 +108,6 @@ func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error),
 			l.lanes = append(l.lanes, add(l))
 		}
 		l.making = connecting{dial: dial, made: make(chan dialed, len(l.lanes)), all: all}
-		l.free.lanes = make([]lane, len(l.lanes))
 		for _, one := range l.lanes {
 			l.free.add(one)
 		}
@@ -166,40 +162,30 @@ func (l *loop) socket(u user) *socket {
 	return s
 }
 
-// add adds a lane.
-func (r *ring) add(one lane) {
-	s := one.state()
-	if s.free {
-		return
+// add adds a lane, unless it is there already.
+func (v *vacancies) add(one lane) {
+	if s := one.state(); !s.free {
+		s.free = true
+		*v = append(*v, one)
 	}
-	s.free = true
-	at := r.first + r.many
-	if at >= len(r.lanes) {
-		at -= len(r.lanes)
-	}
-	r.lanes[at] = one
-	r.many++
 }
 
-// vacant returns the first lane that has room, or nil.
-func (r *ring) vacant() lane {
-	for r.many > 0 {
-		one := r.lanes[r.first]
+// first returns the first lane, or nil. Lanes that have lost their room meanwhile go.
+func (v *vacancies) first() lane {
+	for len(*v) > 0 {
+		one := (*v)[0]
 		if one.room() {
 			return one
 		}
-		r.take(one)
+		v.remove(one)
 	}
 	return nil
 }
 
-// take takes the first lane out.
-func (r *ring) take(one lane) {
-	one.state().free = false
-	if r.first++; r.first == len(r.lanes) {
-		r.first = 0
-	}
-	r.many--
+// remove removes the first lane.
+func (v *vacancies) remove(first lane) {
+	first.state().free = false
+	*v = (*v)[1:]
 }
 
 // Serve sends a run's requests.
@@ -280,7 +266,7 @@ func (l *loop) fill(now time.Time) {
 // begin begins the requests that are due while lanes have room.
 func (l *loop) begin(now time.Time) {
 	for !l.next.last {
-		one := l.free.vacant()
+		one := l.free.first()
 		if one == nil {
 			return
 		}
@@ -304,7 +290,7 @@ func (l *loop) begin(now time.Time) {
 			l.next.last = true
 			return
 		}
-		l.free.take(one)
+		l.free.remove(one)
 		if one.begin(t); one.room() {
 			l.free.add(one)
 		}
