@@ -107,12 +107,12 @@ func TestHTTP2EndMakesRoom(t *testing.T) {
 	t.Parallel()
 	l, now := loose(t, 1, new(Target).succeeded, http2Request{}), time.Now()
 	left, c := newHTTP2Conn(l, broken{}), newHTTP2Conn(l, discard{})
-	l.open[left], l.open[c], l.conn, l.again = true, true, c, []repeat{{timing: timing{due: now, sent: now, charged: now}}}
-	left.start(repeat{}, now)
+	l.open[left], l.open[c], l.conn, l.unsent = true, true, c, []attempt{{timing: timing{due: now, sent: now, charged: now}}}
+	left.start(attempt{}, now)
 	left.leave()
-	left.wantsFlush()
-	if l.loop.fill(now); l.active != 1 || len(c.streams) != 1 || len(c.out) > 0 {
-		t.Errorf("%d requests are under way, %d bytes of them are not written", l.active, len(c.out))
+	left.queueFlush()
+	if l.loop.fill(now); l.active != 1 || len(c.streams) != 1 || len(c.out.frames) > 0 {
+		t.Errorf("%d requests are under way, %d bytes of them are not written", l.active, len(c.out.frames))
 	}
 }
 

@@ -214,7 +214,7 @@ func Search(ctx context.Context, p Plan, objectives []Objective, told func(Try))
 	}
 	for rate := constant.Rate; ; {
 		p.Pacer = Constant{rate, constant.For}
-		held, missed, err := attempt(ctx, p, objectives, told)
+		held, missed, err := tryRate(ctx, p, objectives, told)
 		if err != nil || held == nil && missed.Result == nil {
 			return best, limit, err
 		}
@@ -238,9 +238,9 @@ func Search(ctx context.Context, p Plan, objectives []Objective, told func(Try))
 	}
 }
 
-// attempt runs a rate until it is decided whether it holds: at once if the first run holds,
+// tryRate runs a rate until it is decided whether it holds: at once if the first run holds,
 // otherwise by majority. It returns no result if the search was interrupted.
-func attempt(ctx context.Context, p Plan, objectives []Objective, told func(Try)) (held *Result, missed Try, err error) {
+func tryRate(ctx context.Context, p Plan, objectives []Objective, told func(Try)) (held *Result, missed Try, err error) {
 	for holds, fails := 0, 0; ; {
 		r, err := Run(ctx, p)
 		if err != nil || r.Interrupted && r.GaveUp == "" {
