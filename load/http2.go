@@ -178,7 +178,7 @@ func (l *http2Lane) made(now time.Time, err error) {
 
 // settle does what is to be done after something has happened.
 func (l *http2Lane) settle(now time.Time) {
-	if l.conn == nil && len(l.unsent) > 0 && !l.dialing && l.loop.ctx.Err() == nil {
+	if l.conn == nil && len(l.unsent) > 0 && !l.dialing && l.loop.making.ctx.Err() == nil {
 		l.connect()
 	}
 	for l.conn != nil && len(l.unsent) > 0 && l.active < l.conn.most() {

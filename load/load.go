@@ -199,7 +199,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	r.before = r.plan.Traffic()
 	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
 	for i := range r.tallies {
-		r.tallies[i] = &tally{Counts: newCounts(p.Targets)}
+		r.tallies[i] = &tally{counts: newCounts(p.Targets)}
 	}
 	unreachable := time.AfterFunc(cmp.Or(p.GiveUp, math.MaxInt64), func() { r.noConnection(giveUp) })
 	connect(p.Lines, func(line Line) {
@@ -395,7 +395,7 @@ func (r *run) soFar() *Result {
 	result.ended = r.start
 	for _, t := range r.tallies {
 		t.mu.Lock()
-		result.add(&t.Counts)
+		result.add(&t.counts)
 		t.mu.Unlock()
 	}
 	result.sumUp()

@@ -22,7 +22,6 @@ type loop struct {
 
 	// The rest is used by Serve only.
 	limit     limit
-	ctx       context.Context
 	work      *Work
 	next      slot         // the next request
 	unwritten []*http2Conn // those with something to write
@@ -81,7 +80,8 @@ type vacancies []lane
 // connecting makes a loop's connections.
 type connecting struct {
 	dial   func(ctx context.Context) (net.Conn, error)
-	active int // connections that are being made
+	ctx    context.Context // of the run that is served
+	active int             // connections that are being made
 	made   chan dialed
 	group  sync.WaitGroup // the goroutines that make them
 	all    *atomic.Int64  // the number of connections that this loop and the pool's others are making
@@ -146,7 +146,7 @@ func (l *loop) connect(one lane) {
 	m := &l.making
 	m.active++
 	m.all.Add(1)
-	ctx := l.ctx
+	ctx := m.ctx
 	m.group.Go(func() {
 		defer m.all.Add(-1)
 		conn, err := m.dial(ctx)
@@ -205,7 +205,8 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 		}
 	}()
 	now := time.Now()
-	l.ctx, l.work, l.next, l.clock = ctx, w, slot{}, loopClock{polled: now}
+	l.making.ctx, l.work = ctx, w
+	l.next, l.clock = slot{}, loopClock{polled: now}
 	l.limit.expires = now.Add(l.limit.timeout)
 	now = l.handle(l.poller.poll(0, true), now) // what came since the last run
 	for {

@@ -30,9 +30,9 @@ const (
 
 // follower is the state of one call of Follow.
 type follower struct {
-	*Client
-	job string
-	say func(string)
+	client *Client
+	job    string
+	say    func(string)
 
 	plan    published
 	version string               // of the plan's object
@@ -42,7 +42,7 @@ type follower struct {
 	workers map[int]*heardOf
 	told    time.Time       // when it was last said that workers are not ready
 	why     map[string]bool // what was said about pods that do not run
-	reach
+	reach   reach
 }
 
 // reach is whether the cluster answers.
@@ -65,7 +65,7 @@ type heardOf struct {
 func (c *Client) follower(job string, say func(string)) *follower {
 	now := time.Now()
 	return &follower{
-		Client: c, job: job, say: say,
+		client: c, job: job, say: say,
 		reports: map[string]report{}, ready: map[string]time.Time{}, workers: map[int]*heardOf{},
 		told: now, why: map[string]bool{},
 		reach: reach{reached: now, back: now, refused: map[string]time.Time{}},
@@ -81,7 +81,7 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 		return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.namespace, err)
 	}
 	if f.plan.Start.IsZero() {
-		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers), f.plan.Workers, job), ctx.Err(), f.last)
+		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers), f.plan.Workers, job), ctx.Err(), f.reach.last)
 	}
 	return merge(&f.plan, f.reports), nil
 }
@@ -122,9 +122,9 @@ func (f *follower) gather(ctx context.Context) error {
 			interrupted, until = nil, now.Add(farewell)
 		}
 		switch {
-		case now.Sub(f.reached) > away:
-			return f.last
-		case ctx.Err() != nil && (f.plan.Start.IsZero() || now.After(until)), f.over(now):
+		case now.Sub(f.reach.reached) > away:
+			return f.reach.last
+		case ctx.Err() != nil && (f.plan.Start.IsZero() || now.After(until)), f.complete(now):
 			return f.read(on)
 		case ctx.Err() != nil && f.plan.Stop.IsZero() && f.version != "":
 			plan := f.plan
@@ -155,7 +155,7 @@ func (f *follower) watchReports(ctx context.Context, changes chan<- change) {
 		}
 	}
 	report := func(object *corev1.ConfigMap) bool { return tell(change{report: object}) }
-	for tell(change{err: f.watch(ctx, f.own(), report)}) {
+	for tell(change{err: f.client.watch(ctx, f.own(), report)}) {
 		time.Sleep(100 * time.Millisecond)
 	}
 }
@@ -164,10 +164,10 @@ func (f *follower) watchReports(ctx context.Context, changes chan<- change) {
 func (f *follower) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
-	job, err := f.jobs.Get(ctx, f.job, metav1.GetOptions{})
+	job, err := f.client.jobs.Get(ctx, f.job, metav1.GetOptions{})
 	if err == nil {
 		var object *corev1.ConfigMap
-		if object, err = f.maps.Get(ctx, f.job, metav1.GetOptions{}); err == nil {
+		if object, err = f.client.maps.Get(ctx, f.job, metav1.GetOptions{}); err == nil {
 			err = json.Unmarshal([]byte(object.Data["plan"]), &f.plan)
 			f.version = object.ResourceVersion
 		}
@@ -226,19 +226,19 @@ func (f *follower) take(object *corev1.ConfigMap) error {
 
 // answered says when the cluster ceases to answer, and when it answers again.
 func (f *follower) answered(now time.Time, err error) {
-	gone := now.Sub(f.reached) > quiet
+	gone := now.Sub(f.reach.reached) > quiet
 	switch {
-	case err != nil && gone && !f.lost:
-		f.lost = true
+	case err != nil && gone && !f.reach.lost:
+		f.reach.lost = true
 		f.say(fmt.Sprintf("the cluster does not answer; workers that run continue for %v: %v", silence, err))
-	case err == nil && f.lost:
-		f.lost = false
+	case err == nil && f.reach.lost:
+		f.reach.lost = false
 		f.say("the cluster answers again")
 	}
 	if err == nil {
-		f.reached = now
+		f.reach.reached = now
 		if gone {
-			f.back = now
+			f.reach.back = now
 		}
 	}
 }
@@ -247,22 +247,22 @@ func (f *follower) answered(now time.Time, err error) {
 // pass: it is asked again.
 func (f *follower) refusal(what string, err error) error {
 	if err != nil {
-		f.last = err
+		f.reach.last = err
 	}
-	since, refused := f.refused[what]
+	since, refused := f.reach.refused[what]
 	switch {
 	case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
-		delete(f.refused, what)
+		delete(f.reach.refused, what)
 	case !refused:
-		f.refused[what] = time.Now()
+		f.reach.refused[what] = time.Now()
 	case time.Since(since) > refusing:
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-// over reports whether no more reports are to be expected.
-func (f *follower) over(now time.Time) bool {
+// complete reports whether no more reports are to be expected.
+func (f *follower) complete(now time.Time) bool {
 	if f.ended || f.plan.Start.IsZero() {
 		return f.ended
 	}
@@ -294,7 +294,7 @@ func (f *follower) start(ctx context.Context) error {
 // nameSilent names the workers from which nothing comes.
 func (f *follower) nameSilent(now time.Time) {
 	for index, worker := range f.workers {
-		since := slices.MaxFunc([]time.Time{worker.at, f.back, f.plan.Start}, time.Time.Compare)
+		since := slices.MaxFunc([]time.Time{worker.at, f.reach.back, f.plan.Start}, time.Time.Compare)
 		if now.Sub(since) > quiet && !worker.silent && !worker.final {
 			worker.silent = true
 			f.say(fmt.Sprintf("worker %d (%s) has not reported for %v", index, worker.pod, now.Sub(worker.at).Round(time.Second)))
@@ -310,7 +310,7 @@ func (f *follower) reasons(ctx context.Context, now time.Time) {
 		f.told = now
 		f.say(fmt.Sprintf("%d of %d workers are ready", len(f.workers), f.plan.Workers))
 	}
-	pods, err := kube.Pods.In(f.cluster, f.namespace).List(ctx, f.own())
+	pods, err := kube.Pods.In(f.client.cluster, f.client.namespace).List(ctx, f.own())
 	if err != nil {
 		return // it may be without that right
 	}
@@ -326,7 +326,7 @@ func (f *follower) reasons(ctx context.Context, now time.Time) {
 		}
 	}
 	if n := len(pods.Items); late && n < f.plan.Workers {
-		once("few", fmt.Sprintf("there are %d of %d pods: kubectl describe job %s -n %s says why", n, f.plan.Workers, f.job, f.namespace))
+		once("few", fmt.Sprintf("there are %d of %d pods: kubectl describe job %s -n %s says why", n, f.plan.Workers, f.job, f.client.namespace))
 	}
 }
 
@@ -353,9 +353,9 @@ func trouble(pod *corev1.Pod) string {
 
 // read reads all reports once more, if the cluster answers: the watch may not have told the last.
 func (f *follower) read(ctx context.Context) error {
-	all, err := f.maps.List(ctx, f.own())
+	all, err := f.client.maps.List(ctx, f.own())
 	if err != nil {
-		f.last = err
+		f.reach.last = err
 		return nil
 	}
 	for i := range all.Items {
@@ -378,7 +378,7 @@ func (f *follower) publish(ctx context.Context, plan published) error {
 	if err != nil {
 		return err
 	}
-	object, err := f.maps.Patch(ctx, f.job, types.MergePatchType, patch, metav1.PatchOptions{})
+	object, err := f.client.maps.Patch(ctx, f.job, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
 		f.version = "" // another command may have published it, or the cluster may have, without answering
 		return err
