@@ -150,7 +150,7 @@ func (c *http1Lane) settle(now time.Time, err error) {
 		return
 	}
 	_, unwritten := errors.AsType[writeError](err)
-	if unwritten && gone(err) && c.socket.written > 0 { // there may still be an answer, such as 413
+	if unwritten && connectionEnded(err) && c.socket.written > 0 { // there may still be an answer, such as 413
 		c.cut, c.socket.queue, c.socket.rest = true, nil, nil
 		if err = c.socket.await(false); err == nil {
 			return
@@ -166,7 +166,7 @@ func (c *http1Lane) settle(now time.Time, err error) {
 	c.socket.drop()
 	switch {
 	case !c.busy:
-	case c.kept && unwritten && gone(err) && c.socket.loop.making.ctx.Err() == nil:
+	case c.kept && unwritten && connectionEnded(err) && c.socket.loop.making.ctx.Err() == nil:
 		c.kept = false
 		c.start(now)
 	default:

@@ -284,12 +284,12 @@ func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 	known := make(chan struct{})
 	look = time.AfterFunc(max(time.Until(r.start), 0)+r.plan.GiveUp, func() {
 		<-known
-		switch so := r.soFar(); {
-		case so.Done == 0:
+		switch result := r.soFar(); {
+		case result.Done == 0:
 			r.noConnection(giveUp)
 			look.Reset(time.Second)
-		case len(so.Statuses) == 0 && so.Failed() == so.Done:
-			giveUp(fmt.Errorf("nothing has answered in %v: %s", so.Elapsed.Round(time.Second), so.Reasons()[0]))
+		case len(result.Statuses) == 0 && result.Failed() == result.Done:
+			giveUp(fmt.Errorf("nothing has answered in %v: %s", result.Elapsed.Round(time.Second), result.Reasons()[0]))
 		}
 	})
 	close(known)

@@ -107,10 +107,10 @@ func isBinary(name string) bool { return strings.HasSuffix(strings.ToLower(name)
 
 // ParseBody reads what a body has to match, such as body~"ok" or body!~"errors": the rest is a
 // regular expression. The second result is false if the text is about something else.
-func ParseBody(text string) (check func(body []byte) error, is bool, err error) {
+func ParseBody(text string) (check func(body []byte) error, found bool, err error) {
 	pattern, without := strings.CutPrefix(text, "body!~")
 	if !without {
-		if pattern, is = strings.CutPrefix(text, "body~"); !is {
+		if pattern, found = strings.CutPrefix(text, "body~"); !found {
 			return nil, false, nil
 		}
 	}
@@ -119,10 +119,10 @@ func ParseBody(text string) (check func(body []byte) error, is bool, err error) 
 		return nil, true, err
 	}
 	return func(body []byte) error {
-		switch found := matches.Match(body); {
-		case found && without:
+		switch matched := matches.Match(body); {
+		case matched && without:
 			return fmt.Errorf("the body matches %s", pattern)
-		case !found && !without:
+		case !matched && !without:
 			return fmt.Errorf("the body does not match %s", pattern)
 		}
 		return nil

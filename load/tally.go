@@ -258,8 +258,8 @@ var varying = regexp.MustCompile(`\b(?:[0-9]{4,}|[0-9a-f]*[0-9][0-9a-f]*(?:-[0-9
 
 // reason returns an error's text without what differs from one request to the next.
 func reason(err error) string {
-	if gone(err) {
-		return errGone.Error()
+	if connectionEnded(err) {
+		return errEnded.Error()
 	}
 	for {
 		inner := errors.Unwrap(err)

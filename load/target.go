@@ -90,8 +90,8 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if !ok {
 		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3, grpc, websocket or sse", t.Proto)
 	}
-	own := *t // the caller's stays as it is
-	t = &own
+	clone := *t // the caller's stays as it is
+	t = &clone
 	t.meter = new(meter)
 	t.plain = t.plain || !hasLoops
 	if err := t.checkRequests(); err != nil {

@@ -24,8 +24,8 @@ import (
 const (
 	// quiet is how long a worker, or the cluster, may be silent before that is said.
 	quiet = 5 * time.Second
-	// away is how long the cluster may be silent before the command gives up.
-	away = 10 * time.Minute
+	// giveUp is how long the cluster may be silent before the command gives up.
+	giveUp = 10 * time.Minute
 )
 
 // follower is the state of one call of Follow.
@@ -39,7 +39,7 @@ type follower struct {
 	ended   bool                 // the Job has
 	reports map[string]report    // by pod
 	ready   map[string]time.Time // when each pod was first heard of
-	workers map[int]*heardOf
+	workers map[int]*heardWorker
 	told    time.Time       // when it was last said that workers are not ready
 	why     map[string]bool // what was said about pods that do not run
 	reach   reach
@@ -47,15 +47,15 @@ type follower struct {
 
 // reach is whether the cluster answers.
 type reach struct {
-	reached time.Time            // when it last did
-	lost    bool                 // it was said that it does not
-	back    time.Time            // when it answered for the first time after that
-	last    error                // the last error
-	refused map[string]time.Time // since when it refuses something
+	reached  time.Time            // when it last did
+	lost     bool                 // it was said that it does not
+	regained time.Time            // when it answered for the first time after that
+	last     error                // the last error
+	refused  map[string]time.Time // since when it refuses something
 }
 
-// heardOf is a worker of which a report has come.
-type heardOf struct {
+// heardWorker is a worker of which a report has come.
+type heardWorker struct {
 	pod    string // its last one
 	at     time.Time
 	silent bool // it was named because nothing has come since
@@ -66,9 +66,9 @@ func (c *Client) follower(job string, say func(string)) *follower {
 	now := time.Now()
 	return &follower{
 		client: c, job: job, say: say,
-		reports: map[string]report{}, ready: map[string]time.Time{}, workers: map[int]*heardOf{},
+		reports: map[string]report{}, ready: map[string]time.Time{}, workers: map[int]*heardWorker{},
 		told: now, why: map[string]bool{},
-		reach: reach{reached: now, back: now, refused: map[string]time.Time{}},
+		reach: reach{reached: now, regained: now, refused: map[string]time.Time{}},
 	}
 }
 
@@ -122,7 +122,7 @@ func (f *follower) gather(ctx context.Context) error {
 			interrupted, until = nil, now.Add(farewell)
 		}
 		switch {
-		case now.Sub(f.reach.reached) > away:
+		case now.Sub(f.reach.reached) > giveUp:
 			return f.reach.last
 		case ctx.Err() != nil && (f.plan.Start.IsZero() || now.After(until)), f.complete(now):
 			return f.read(on)
@@ -155,7 +155,7 @@ func (f *follower) watchReports(ctx context.Context, changes chan<- change) {
 		}
 	}
 	report := func(object *corev1.ConfigMap) bool { return tell(change{report: object}) }
-	for tell(change{err: f.client.watch(ctx, f.own(), report)}) {
+	for tell(change{err: f.client.watch(ctx, f.selection(), report)}) {
 		time.Sleep(100 * time.Millisecond)
 	}
 }
@@ -188,8 +188,8 @@ func (f *follower) look(ctx context.Context) error {
 	return nil
 }
 
-// own selects what belongs to the Job.
-func (f *follower) own() metav1.ListOptions {
+// selection selects what belongs to the Job.
+func (f *follower) selection() metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: label + "=" + f.job}
 }
 
@@ -208,7 +208,7 @@ func (f *follower) take(object *corev1.ConfigMap) error {
 	index := r.Part.Worker
 	worker, heard := f.workers[index]
 	if !heard {
-		worker = new(heardOf)
+		worker = new(heardWorker)
 		f.workers[index] = worker
 	}
 	worker.at = time.Now()
@@ -226,9 +226,9 @@ func (f *follower) take(object *corev1.ConfigMap) error {
 
 // answered says when the cluster ceases to answer, and when it answers again.
 func (f *follower) answered(now time.Time, err error) {
-	gone := now.Sub(f.reach.reached) > quiet
+	silent := now.Sub(f.reach.reached) > quiet
 	switch {
-	case err != nil && gone && !f.reach.lost:
+	case err != nil && silent && !f.reach.lost:
 		f.reach.lost = true
 		f.say(fmt.Sprintf("the cluster does not answer; workers that run continue for %v: %v", silence, err))
 	case err == nil && f.reach.lost:
@@ -237,8 +237,8 @@ func (f *follower) answered(now time.Time, err error) {
 	}
 	if err == nil {
 		f.reach.reached = now
-		if gone {
-			f.reach.back = now
+		if silent {
+			f.reach.regained = now
 		}
 	}
 }
@@ -294,7 +294,7 @@ func (f *follower) start(ctx context.Context) error {
 // nameSilent names the workers from which nothing comes.
 func (f *follower) nameSilent(now time.Time) {
 	for index, worker := range f.workers {
-		since := slices.MaxFunc([]time.Time{worker.at, f.reach.back, f.plan.Start}, time.Time.Compare)
+		since := slices.MaxFunc([]time.Time{worker.at, f.reach.regained, f.plan.Start}, time.Time.Compare)
 		if now.Sub(since) > quiet && !worker.silent && !worker.final {
 			worker.silent = true
 			f.say(fmt.Sprintf("worker %d (%s) has not reported for %v", index, worker.pod, now.Sub(worker.at).Round(time.Second)))
@@ -310,7 +310,7 @@ func (f *follower) reasons(ctx context.Context, now time.Time) {
 		f.told = now
 		f.say(fmt.Sprintf("%d of %d workers are ready", len(f.workers), f.plan.Workers))
 	}
-	pods, err := kube.Pods.In(f.client.cluster, f.client.namespace).List(ctx, f.own())
+	pods, err := kube.Pods.In(f.client.cluster, f.client.namespace).List(ctx, f.selection())
 	if err != nil {
 		return // it may be without that right
 	}
@@ -321,7 +321,7 @@ func (f *follower) reasons(ctx context.Context, now time.Time) {
 		}
 	}
 	for i := range pods.Items {
-		if why := trouble(&pods.Items[i]); why != "" {
+		if why := podProblem(&pods.Items[i]); why != "" {
 			once(why, fmt.Sprintf("the pod %s: %s", pods.Items[i].Name, why))
 		}
 	}
@@ -330,8 +330,8 @@ func (f *follower) reasons(ctx context.Context, now time.Time) {
 	}
 }
 
-// trouble says why a pod does not run, or "" if it does or no reason is known.
-func trouble(pod *corev1.Pod) string {
+// podProblem says why a pod does not run, or "" if it does or no reason is known.
+func podProblem(pod *corev1.Pod) string {
 	for i := range pod.Status.ContainerStatuses {
 		state := &pod.Status.ContainerStatuses[i].State
 		if waiting := state.Waiting; waiting != nil && waiting.Message != "" {
@@ -353,7 +353,7 @@ func trouble(pod *corev1.Pod) string {
 
 // read reads all reports once more, if the cluster answers: the watch may not have told the last.
 func (f *follower) read(ctx context.Context) error {
-	all, err := f.client.maps.List(ctx, f.own())
+	all, err := f.client.maps.List(ctx, f.selection())
 	if err != nil {
 		f.reach.last = err
 		return nil
