@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,10 +34,9 @@ type follower struct {
 	say    func(string)
 
 	plan    published
-	version string               // of the plan's object
-	ended   bool                 // the Job has
-	reports map[string]report    // by pod
-	ready   map[string]time.Time // when each pod was first heard of
+	version string            // of the plan's object
+	ended   bool              // the Job has
+	reports map[string]report // by pod
 	workers map[int]*heardWorker
 	told    time.Time       // when it was last said that workers are not ready
 	why     map[string]bool // what was said about pods that do not run
@@ -66,7 +64,7 @@ func (c *Client) follower(job string, say func(string)) *follower {
 	now := time.Now()
 	return &follower{
 		client: c, job: job, say: say,
-		reports: map[string]report{}, ready: map[string]time.Time{}, workers: map[int]*heardWorker{},
+		reports: map[string]report{}, workers: map[int]*heardWorker{},
 		told: now, why: map[string]bool{},
 		reach: reach{reached: now, regained: now, refused: map[string]time.Time{}},
 	}
@@ -214,7 +212,6 @@ func (f *follower) take(object *corev1.ConfigMap) error {
 	worker.at = time.Now()
 	worker.final = worker.final || r.Part.Final
 	if !known {
-		f.ready[object.Name] = worker.at
 		worker.pod = object.Name
 	}
 	if worker.silent {
@@ -281,9 +278,7 @@ func (f *follower) start(ctx context.Context) error {
 		return nil
 	}
 	plan := f.plan
-	plan.At = time.Now()
-	plan.Start = plan.At.Add(startIn)
-	plan.Ready = maps.Clone(f.ready)
+	plan.Start = time.Now().Add(startIn)
 	err := f.publish(ctx, plan)
 	if err == nil {
 		f.say(fmt.Sprintf("%d workers are ready and begin at %s", plan.Workers, plan.Start.Format(time.TimeOnly)))
