@@ -231,7 +231,7 @@ func (f *loadFlags) shows(cmd *cobra.Command, result *load.Result, asserts []loa
 	if len(asserts) == 0 {
 		return result.Invalid() == ""
 	}
-	rated := slices.ContainsFunc(asserts, func(o load.Objective) bool { return o.Of == "rate" })
+	rated := slices.ContainsFunc(asserts, func(o load.Objective) bool { return o.Figure == "rate" })
 	if why := result.Shortfall(); why != "" && !rated {
 		say(cmd, "%s", why)
 		return false

@@ -1,21 +1,29 @@
 package cli
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection"
 
 	"postage/load"
 )
@@ -109,5 +117,53 @@ func TestTickets(t *testing.T) {
 			t.Errorf("%v, %v, %d of %d connections resumed, want %d", err, r.Errors, resumed.Load(), r.Done, want)
 		}
 		_ = pool.Close()
+	}
+}
+
+// What -H gives for a field of octets is base64. A unary call and a stream send the same header, and
+// a server of grpc-go reads the same octets.
+func TestBinaryFieldOfGRPC(t *testing.T) {
+	got := make(chan string, 2)
+	decoded := func(ctx context.Context) {
+		md, _ := metadata.FromIncomingContext(ctx)
+		got <- fmt.Sprintf("%q", md["x-bin"])
+	}
+	service := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+		decoded(ctx)
+		return new(grpc_testing.SimpleResponse), nil
+	}), grpc.StreamInterceptor(func(s any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+		if strings.Contains(info.FullMethod, "Reflection") {
+			return handler(s, stream)
+		}
+		decoded(stream.Context())
+		return nil
+	}))
+	grpc_testing.RegisterTestServiceServer(service, grpc_testing.UnimplementedTestServiceServer{})
+	reflection.Register(service)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.URL.Path, "Reflection") {
+			got <- fmt.Sprintf("%q", r.Header["X-Bin"])
+		}
+		service.ServeHTTP(w, r)
+	}))
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	defer server.Close()
+	for _, method := range []string{"UnaryCall", "StreamingOutputCall"} {
+		for _, value := range []string{"AAEC/w==", "AAEC/w"} {
+			cmd := loadCommand()
+			cmd.SilenceUsage, cmd.SilenceErrors = true, true
+			cmd.SetOut(t.Output())
+			cmd.SetErr(t.Output())
+			cmd.SetArgs([]string{"--proto", "grpc", "--method", "grpc.testing.TestService/" + method, "-H", "x-bin: " + value, "--rate", "max", "-n", "1", "-c", "1", server.URL})
+			if err := cmd.ExecuteContext(t.Context()); err != nil {
+				t.Errorf("%s %s: %v", method, value, err)
+				continue
+			}
+			if header, octets := <-got, <-got; header != `["AAEC/w"]` || octets != `["\x00\x01\x02\xff"]` {
+				t.Errorf("%s %s: the header is %s, the octets are %s", method, value, header, octets)
+			}
+		}
 	}
 }

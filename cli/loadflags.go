@@ -47,7 +47,7 @@ type loadFlags struct {
 
 // The possible values of flags that have only a few.
 var (
-	loadProtos   = []string{"http1", "http2", "http3", "grpc", "websocket", "connect", "grpc-web", "sse"}
+	loadProtos   = []string{"http1", "http2", "http3", "grpc", "websocket", "sse"}
 	loadArrivals = []string{"constant", "poisson"}
 )
 
@@ -61,14 +61,14 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.giveUp, "give-up", 3*time.Second, "end a run in which nothing has answered for so long; 0 for never")
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
-	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, http3, grpc, connect, grpc-web, sse or websocket")
+	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, http3, grpc, sse or websocket")
 	flags.StringVarP(&f.verb, "request", "X", "", "HTTP `method` (default GET, or POST with a body)")
 	flags.StringVar(&f.method, "method", "", "gRPC method, such as `pkg.S/Call`")
 	flags.IntVarP(&f.conns, "conns", "c", 10, "`number` of connections")
 	flags.IntVar(&f.streams, "streams", 10, "most requests at a time on each (http1: 1)")
 	flags.StringVarP(&f.body, "body", "d", "", "`text` or @file (@- is standard input); for gRPC, the message as JSON")
 	flags.StringVar(&f.targets, "targets", "", "`file` (- is standard input) of requests to send in turn, in place of the URL, in vegeta's formats (lines or JSON)")
-	flags.StringVar(&f.data, "data", "", "CSV or NDJSON `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
+	flags.StringVar(&f.data, "data", "", "CSV `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
 	f.registerTrust(flags)
@@ -180,9 +180,9 @@ func refuse(all []refusal) error {
 
 // check rejects flags that cannot be combined.
 func (f *loadFlags) check(args []string) error {
-	grpc := slices.Contains([]string{"grpc", "grpc-web", "connect"}, f.proto)
+	grpc := f.proto == "grpc"
 	return refuse([]refusal{
-		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, http3, grpc, websocket, connect, grpc-web or sse"},
+		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, http3, grpc, websocket or sse"},
 		{f.proto == "websocket" && (f.cookies || f.verb != ""), "--cookies and --request are for HTTP, not for WebSocket", ""},
 		{slices.Contains(loadProtos[4:], f.proto) && len(args) == 0 && f.targets == "", "the built-in server has no " + f.proto, "give the URL of another; for WebSocket, ws:// or wss://, of one that echoes"},
 		{grpc && (f.cookies || f.replay != ""), "--cookies and --replay are for HTTP, not for gRPC", ""},

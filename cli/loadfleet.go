@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -188,7 +187,6 @@ func (f loadFlags) runFleet(cmd *cobra.Command, args []string, asserts []load.Ob
 	for _, note := range out.Notes {
 		say(note)
 	}
-	say(fmt.Sprintf("the workers' clocks are within %v of this one's", out.Clocks.Round(time.Millisecond)))
 	out.Interrupted = out.Interrupted || ctx.Err() != nil
 	return f.write(cmd, out.Result, asserts)
 }

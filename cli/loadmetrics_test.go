@@ -220,7 +220,7 @@ func TestLoadTargetsEverywhere(t *testing.T) {
 	defer server.Close()
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
-	if err := os.WriteFile(in("targets"), []byte("3 GET "+server.URL+"/a\nGET "+server.URL+"/b\n"), 0o600); err != nil {
+	if err := os.WriteFile(in("targets"), []byte(strings.Repeat("GET "+server.URL+"/a\n", 3)+"GET "+server.URL+"/b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := loadCommand()

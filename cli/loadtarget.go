@@ -111,8 +111,8 @@ func (f *loadFlags) bareTarget() (t *load.Target, err error) {
 		}
 	}
 	for _, text := range f.expect {
-		body, is, err := load.ParseBody(text)
-		if is {
+		body, found, err := load.ParseBody(text)
+		if found {
 			t.Body = body
 		} else if err == nil {
 			t.Expect, err = load.ParseStatuses(text)

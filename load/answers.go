@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// ofAnswer matches what stands for a value of an earlier answer to the same visitor:
+// answerValue matches a placeholder for what an earlier answer to the same visitor said:
 // {{.json.token}}, {{.header.X-Csrf}} or {{.cookie.sid}}.
-var ofAnswer = regexp.MustCompile(`\{\{\s*\.(json|header|cookie)\.([^{}\s]+)\s*\}\}`)
+var answerValue = regexp.MustCompile(`\{\{\s*\.(json|header|cookie)\.([^{}\s]+)\s*\}\}`)
 
 // linked reports whether a request uses a value of an answer.
 func (t *Target) linked() bool {
@@ -25,11 +25,11 @@ func (t *Target) linked() bool {
 }
 
 func (r *Request) linked() bool {
-	if ofAnswer.Match(r.Body) || ofAnswer.MatchString(unescapeBraces(r.URL.RequestURI())) {
+	if answerValue.Match(r.Body) || answerValue.MatchString(unescapeBraces(r.URL.RequestURI())) {
 		return true
 	}
 	for _, values := range r.Header {
-		if ofAnswer.MatchString(strings.Join(values, "\n")) {
+		if answerValue.MatchString(strings.Join(values, "\n")) {
 			return true
 		}
 	}
@@ -84,15 +84,15 @@ func (a *answerValues) value(kind, name string) string {
 	case "cookie":
 		return a.cookie[name]
 	}
-	var at any = a.json
+	var found any = a.json
 	for part := range strings.SplitSeq(name, ".") {
-		object, _ := at.(map[string]any)
-		at = object[part]
+		object, _ := found.(map[string]any)
+		found = object[part]
 	}
-	if at == nil {
+	if found == nil {
 		return ""
 	}
-	return fmt.Sprint(at)
+	return fmt.Sprint(found)
 }
 
 // completed returns a function that fills in the values of earlier answers.
@@ -103,8 +103,8 @@ func (v *visitor) completed(take func() Request) func() Request {
 		if !r.linked() {
 			return r
 		}
-		return r.filled(ofAnswer, func(match string) (string, bool) {
-			m := ofAnswer.FindStringSubmatch(match)
+		return r.filled(answerValue, func(match string) (string, bool) {
+			m := answerValue.FindStringSubmatch(match)
 			return v.kept.value(m[1], m[2]), true
 		})
 	}

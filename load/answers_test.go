@@ -141,7 +141,7 @@ func TestProtoFiles(t *testing.T) {
 func TestPercentilesApart(t *testing.T) {
 	t.Parallel()
 	r := &Result{Rate: 100, Planned: 200, Counts: newCounts(nil), Use: Use{Elapsed: time.Second, Processors: 1}}
-	count := tally{Counts: r.Counts}
+	count := r.Counts
 	now := time.Now()
 	for i := range 200 {
 		took := 200 * time.Millisecond
@@ -152,7 +152,7 @@ func TestPercentilesApart(t *testing.T) {
 		}
 		count.done(timing{due: now, sent: now, charged: now}, now.Add(took), now.Add(took), 200, err)
 	}
-	r.Counts = count.Counts
+	r.Counts = count
 	r.Account.SentOnTime = 200
 	r.sumUp()
 	var table strings.Builder

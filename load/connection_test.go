@@ -249,7 +249,7 @@ func TestClosedByOneName(t *testing.T) {
 					to.Request.URL = &socket
 				}
 			})
-			if r.Errors[errGone.Error()] != 2 {
+			if r.Errors[errEnded.Error()] != 2 {
 				t.Errorf("%s, cookies %v, reset %v: %v", target.Proto, target.Cookies, reset, r.Errors)
 			}
 		}

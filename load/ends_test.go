@@ -69,7 +69,7 @@ func TestConnectionsThatEnd(t *testing.T) {
 		if r.Statuses[200]+failed != 200 || failed == 0 {
 			t.Errorf("%s: statuses %v, errors %v, %d requests came", method, r.Statuses, r.Errors, requests.Load())
 		}
-		if r.Errors[errGone.Error()] == 0 || requests.Load() != 200 {
+		if r.Errors[errEnded.Error()] == 0 || requests.Load() != 200 {
 			t.Errorf("%s: %d requests came, errors %v", method, requests.Load(), r.Errors)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -84,12 +85,14 @@ func TestFirstByte(t *testing.T) {
 func TestOpenAgain(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/s.S/M" {
-			http.NotFound(w, r)
+		if name, _, _ := r.BasicAuth(); name != "ann" {
+			w.WriteHeader(http.StatusUnauthorized)
 		}
 	}))
 	defer server.Close()
-	target := &Target{Proto: "connect", RPC: "s.S/M", Conns: 1, Streams: 1, Request: Request{URL: parsed(t, server.URL+"/api"), Header: http.Header{"X-Who": {"Ann"}}}}
+	to := parsed(t, server.URL)
+	to.User = url.UserPassword("ann", "secret")
+	target := &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: to, Header: http.Header{"X-Who": {"Ann"}}}}
 	for range 2 {
 		pool, err := Open(t.Context(), target)
 		if err != nil {

@@ -66,7 +66,7 @@ func TestLostRequestsAreFailures(t *testing.T) {
 	if requests.Load() != 50 {
 		t.Errorf("%d requests came for 50", requests.Load())
 	}
-	wantOnly(t, r, 25, errGone.Error())
+	wantOnly(t, r, 25, errEnded.Error())
 }
 
 // An answer in HTTP/1.1 whose length is in doubt is not a success: RFC 9112 section 6.3.

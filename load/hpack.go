@@ -22,8 +22,8 @@ func steady(block []byte) bool {
 // examine returns how many fields a header adds to the dynamic table, and whether it has a meaning
 // of its own: it has no index into that table. A header that cannot be read or that changes the
 // table's size is not ok.
-func examine(block []byte) (adds int, own, ok bool) {
-	own, ok = true, len(block) > 0
+func examine(block []byte) (adds int, independent, ok bool) {
+	independent, ok = true, len(block) > 0
 	for ok && len(block) > 0 {
 		var index int
 		literal := true
@@ -39,7 +39,7 @@ func examine(block []byte) (adds int, own, ok bool) {
 		default:
 			index, block, ok = integer(block, 4)
 		}
-		own = own && index <= staticMost
+		independent = independent && index <= staticMost
 		if ok && literal && index == 0 {
 			block, ok = skipText(block)
 		}
@@ -47,7 +47,7 @@ func examine(block []byte) (adds int, own, ok bool) {
 			block, ok = skipText(block)
 		}
 	}
-	return adds, own, ok
+	return adds, independent, ok
 }
 
 // integer cuts off an integer whose first octet has that many bits of it (RFC 7541 section 5.1).
@@ -156,10 +156,10 @@ func (d *headerDecoder) field(f hpack.HeaderField) {
 
 // A knownBlock is a header's octets and their meaning.
 type knownBlock struct {
-	octets []byte
-	answer answer
-	adds   int  // how many fields it adds to the table
-	own    bool // it always means this, whatever the table has
+	octets      []byte
+	answer      answer
+	adds        int  // how many fields it adds to the table
+	independent bool // it has no index into the dynamic table
 }
 
 // delayedMost is how many fields the dynamic table can have: each counts as 32 octets and more (RFC
@@ -188,13 +188,13 @@ func (d *headerDecoder) decode(block []byte) (answer, error) {
 	if err := d.decodeNow(block); err != nil {
 		return d.got, err
 	}
-	adds, own, ok := examine(block)
+	adds, independent, ok := examine(block)
 	if adds > 0 || !ok {
 		d.tableChanged()
 	}
-	if ok && (own || adds == 0) {
+	if ok && (independent || adds == 0) {
 		k := &d.blocks[d.oldest]
-		k.octets, k.answer, k.adds, k.own = append(k.octets[:0], block...), d.got, adds, own
+		k.octets, k.answer, k.adds, k.independent = append(k.octets[:0], block...), d.got, adds, independent
 		d.oldest = 1 - d.oldest
 	}
 	return d.got, nil
@@ -229,7 +229,7 @@ func (d *headerDecoder) delay(i int) {
 // tableChanged forgets known blocks in which an index may now mean another field.
 func (d *headerDecoder) tableChanged() {
 	for i := range d.blocks {
-		if k := &d.blocks[i]; !k.own {
+		if k := &d.blocks[i]; !k.independent {
 			k.octets = k.octets[:0]
 		}
 	}

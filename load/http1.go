@@ -14,10 +14,10 @@ import (
 // answer only the end is looked for, which costs a fraction of what a general client does.
 type http1Lane struct {
 	laneState
-	*socket
+	socket   *socket
 	requests *http1Requests
-	busy     bool
-	kept     bool // the request was written on a connection that had been idle
+	busy     bool // it has a request
+	kept     bool // the connection was there before the request
 	cut      bool // the server took no more of the request
 	request  http1Request
 	timing   timing
@@ -67,14 +67,14 @@ func openHTTP1(_ context.Context, t *Target, p *Pool) error {
 	})
 }
 
-func (c *http1Lane) connected() bool { return c.wire != nil }
+func (c *http1Lane) connected() bool { return c.socket.wire != nil }
 func (c *http1Lane) room() bool      { return !c.busy }
 func (c *http1Lane) working() bool   { return c.busy }
-func (c *http1Lane) close()          { c.drop() }
+func (c *http1Lane) close()          { c.socket.drop() }
 
 func (c *http1Lane) adopt(conn net.Conn, now time.Time) error {
 	c.idle = now
-	return c.open(conn)
+	return c.socket.open(conn)
 }
 
 // quiet is how long a connection may be idle before a request looks whether it is still open. That
@@ -84,15 +84,15 @@ const quiet = time.Millisecond
 // begin sends a request.
 func (c *http1Lane) begin(t timing) {
 	now := t.sent
-	if c.wire != nil && now.Sub(c.idle) > quiet {
+	if c.socket.wire != nil && now.Sub(c.idle) > quiet {
 		// The loop gets an event for the end too, but perhaps only after it has written a request,
 		// which is then lost.
-		if _, err := c.receive(); err != nil {
-			c.drop()
+		if _, err := c.socket.receive(); err != nil {
+			c.socket.drop()
 		}
 	}
 	c.busy, c.timing, c.request = true, t, c.requests.take()
-	c.kept = c.wire != nil
+	c.kept = c.socket.wire != nil
 	c.start(now)
 }
 
@@ -101,9 +101,9 @@ func (c *http1Lane) start(now time.Time) {
 	c.answer.reset(c.request.head)
 	c.cut = false
 	c.timing.sent = now
-	if c.wire == nil {
-		c.loop.connect(c)
-	} else if err := c.write(c.request.request); err != nil {
+	if c.socket.wire == nil {
+		c.socket.loop.connect(c)
+	} else if err := c.socket.write(c.request.request); err != nil {
 		c.settle(now, err)
 	}
 }
@@ -137,8 +137,8 @@ var errUnasked = errors.New("the server sent what it was not asked for")
 // answered ends a request whose answer is complete. What follows the answer does not answer the
 // next request.
 func (c *http1Lane) answered(now time.Time, alone bool) {
-	if !c.answer.keep || !alone || c.cut || !c.drained() {
-		c.drop()
+	if !c.answer.keep || !alone || c.cut || !c.socket.drained() {
+		c.socket.drop()
 	}
 	c.finish(now, c.answer.status, c.requests.unsuccessful(c.answer.status))
 }
@@ -150,9 +150,9 @@ func (c *http1Lane) settle(now time.Time, err error) {
 		return
 	}
 	_, unwritten := errors.AsType[writeError](err)
-	if unwritten && gone(err) && c.written > 0 { // there may still be an answer, such as 413
-		c.cut, c.queue, c.rest = true, nil, nil
-		if err = c.await(false); err == nil {
+	if unwritten && connectionEnded(err) && c.socket.written > 0 { // there may still be an answer, such as 413
+		c.cut, c.socket.queue, c.socket.rest = true, nil, nil
+		if err = c.socket.await(false); err == nil {
 			return
 		}
 	}
@@ -163,10 +163,10 @@ func (c *http1Lane) settle(now time.Time, err error) {
 			return
 		}
 	}
-	c.drop()
+	c.socket.drop()
 	switch {
 	case !c.busy:
-	case c.kept && unwritten && gone(err) && c.loop.ctx.Err() == nil:
+	case c.kept && unwritten && connectionEnded(err) && c.socket.loop.making.ctx.Err() == nil:
 		c.kept = false
 		c.start(now)
 	default:
@@ -177,16 +177,16 @@ func (c *http1Lane) settle(now time.Time, err error) {
 // finish ends a request.
 func (c *http1Lane) finish(now time.Time, status int, err error) {
 	c.busy, c.idle = false, now
-	c.loop.free.add(c)
-	c.loop.done(c.request.group, c.timing, now, status, err)
+	c.socket.loop.free.add(c)
+	c.socket.loop.done(c.request.group, c.timing, now, status, err)
 }
 
 func (c *http1Lane) expire(now time.Time) (next time.Time) {
-	if !c.busy || c.wire == nil { // making a connection has a limit of its own
+	if !c.busy || c.socket.wire == nil { // making a connection has a limit of its own
 		return time.Time{}
 	}
-	if next = c.timing.sent.Add(c.loop.limit.timeout); !next.After(now) {
-		c.drop()
+	if next = c.timing.sent.Add(c.socket.loop.limit.timeout); !next.After(now) {
+		c.socket.drop()
 		c.finish(now, 0, c.requests.late)
 		return time.Time{}
 	}
@@ -195,7 +195,7 @@ func (c *http1Lane) expire(now time.Time) (next time.Time) {
 
 func (c *http1Lane) giveUp(now time.Time, why error) {
 	if c.busy {
-		c.drop()
+		c.socket.drop()
 		c.finish(now, 0, why)
 	}
 }

@@ -58,7 +58,7 @@ var (
 	errAnswer  = errors.New("the answer is not HTTP/1.1")
 	errHTTP2   = errors.New("that port speaks HTTP/2: give --proto http2")
 	errLengths = errors.New("the answer has two values of content-length")
-	errGone    = errors.New("the server closed the connection")
+	errEnded   = errors.New("the server closed the connection")
 )
 
 // mostKnown is the longest header that is kept, in bytes.
@@ -247,7 +247,7 @@ func (a *http1Answer) end(err error) (whole bool, _ error) {
 	return false, err
 }
 
-// gone reports whether an error is the end of a connection.
-func gone(err error) bool {
+// connectionEnded reports whether an error is the end of a connection.
+func connectionEnded(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }

@@ -26,8 +26,8 @@ type http2Request struct {
 	group  int
 }
 
-// A repeat is a request that is to be sent, perhaps not for the first time.
-type repeat struct {
+// An attempt is a request that is sent, perhaps not for the first time.
+type attempt struct {
 	timing  timing
 	request int // its index among the requests
 	refused int // how often the server refused its stream
@@ -46,14 +46,15 @@ type http2Lane struct {
 	requests *http2Requests
 	conn     *http2Conn // for new requests, nil if there is none
 	open     map[*http2Conn]bool
-	unused   []*socket // those that are closed, for reuse
+	unused   []*socket // closed, for reuse
+	idle     []*stream // ended, for reuse
 	dialing  bool
 	active   int // requests under way
 	// failedEarly is why the last connection ended, if it ended at once and before it had a
 	// request. The next request fails with it; otherwise connections would be made without end.
 	failedEarly error
-	// again are requests that a connection sent and the server did not process.
-	again []repeat
+	// unsent are requests that have no connection yet, or that the server did not process.
+	unsent []attempt
 }
 
 func newHTTP2Lane(l *loop, requests *http2Requests) *http2Lane {
@@ -88,11 +89,11 @@ func (p *Pool) addHTTP2(t *Target, all []http2Request, verdict func(*stream) (in
 
 func (l *http2Lane) connected() bool { return l.conn != nil }
 
-func (l *http2Lane) working() bool { return l.active+len(l.again) > 0 }
+func (l *http2Lane) working() bool { return l.active+len(l.unsent) > 0 }
 
 func (l *http2Lane) close() {
 	for c := range l.open {
-		c.close()
+		c.fail(net.ErrClosed)
 	}
 }
 
@@ -106,38 +107,41 @@ func (l *http2Lane) room() bool {
 // begin sends a request, over a new connection if there is none.
 func (l *http2Lane) begin(t timing) {
 	now := t.sent
-	r := repeat{timing: t, request: l.requests.pick()}
+	a := attempt{timing: t, request: l.requests.pick()}
 	if err := l.failedEarly; err != nil && l.conn == nil {
 		l.failedEarly = nil
-		l.done(r, now, err)
+		l.done(a, now, 0, err)
 		return
 	}
 	if c := l.conn; c != nil {
-		c.start(r, now)
-		c.wantsFlush()
+		c.start(a, now)
+		c.queueFlush()
 	} else {
-		l.again = append(l.again, r)
+		l.unsent = append(l.unsent, a)
 		l.connect()
 	}
 }
 
-// done is the end of a request that has no stream.
-func (l *http2Lane) done(r repeat, now time.Time, err error) {
-	l.loop.done(l.requests.all[r.request].group, r.timing, now, 0, err)
+// done ends a request.
+func (l *http2Lane) done(a attempt, now time.Time, status int, err error) {
+	l.loop.done(l.requests.all[a.request].group, a.timing, now, status, err)
+}
+
+// newStream returns one that was used before, if there is any.
+func (l *http2Lane) newStream() *stream {
+	n := len(l.idle)
+	if n == 0 {
+		return new(stream)
+	}
+	s := l.idle[n-1]
+	l.idle = l.idle[:n-1]
+	*s = stream{prefix: s.prefix[:0]}
+	return s
 }
 
 func (l *http2Lane) connect() {
 	l.dialing = true
 	l.loop.connect(l)
-}
-
-// repeated returns a request that is to be sent again, if there is one.
-func (l *http2Lane) repeated() (r repeat, ok bool) {
-	if len(l.again) == 0 {
-		return r, false
-	}
-	r, l.again = l.again[0], l.again[1:]
-	return r, true
 }
 
 func (l *http2Lane) adopt(conn net.Conn, now time.Time) error {
@@ -165,24 +169,23 @@ func (l *http2Lane) adopt(conn net.Conn, now time.Time) error {
 
 func (l *http2Lane) made(now time.Time, err error) {
 	l.dialing = false
-	if err != nil {
-		if r, ok := l.repeated(); ok {
-			l.done(r, now, err)
-		}
+	if err != nil && len(l.unsent) > 0 {
+		l.done(l.unsent[0], now, 0, err)
+		l.unsent = l.unsent[1:]
 	}
 	l.settle(now)
 }
 
 // settle does what is to be done after something has happened.
 func (l *http2Lane) settle(now time.Time) {
-	if l.conn == nil && len(l.again) > 0 && !l.dialing && l.loop.ctx.Err() == nil {
+	if l.conn == nil && len(l.unsent) > 0 && !l.dialing && l.loop.making.ctx.Err() == nil {
 		l.connect()
 	}
-	for l.conn != nil && len(l.again) > 0 && l.active < l.conn.most() {
-		r, _ := l.repeated()
-		to := l.conn
-		to.start(r, now)
-		to.wantsFlush()
+	for l.conn != nil && len(l.unsent) > 0 && l.active < l.conn.most() {
+		c := l.conn
+		c.start(l.unsent[0], now)
+		c.queueFlush()
+		l.unsent = l.unsent[1:]
 	}
 	if l.room() {
 		l.loop.free.add(l)
@@ -201,13 +204,13 @@ func (l *http2Lane) expire(now time.Time) (next time.Time) {
 
 func (l *http2Lane) giveUp(now time.Time, why error) {
 	l.dialing = false
-	for _, r := range l.again {
-		l.done(r, now, why)
+	for _, r := range l.unsent {
+		l.done(r, now, 0, why)
 	}
-	l.again = nil
+	l.unsent = nil
 	for c := range l.open {
 		if len(c.streams) > 0 {
-			c.close()
+			c.fail(net.ErrClosed)
 		}
 		c.settle(now, nil)
 	}

@@ -86,8 +86,8 @@ func getting(t *testing.T, u *url.URL, dial func(ctx context.Context) (net.Conn,
 
 // loose is a lane whose connections are not of a loop.
 func loose(t *testing.T, room int, verdict func(*stream) (int, error), r http2Request) *http2Lane {
-	work := &Work{run: &run{ctx: t.Context(), requests: t.Context()}, tally: &tally{Counts: newCounts(nil)}}
-	return newHTTP2Lane(&loop{work: work, free: ring{lanes: make([]lane, 1)}}, &http2Requests{all: []http2Request{r}, pick: func() int { return 0 }, room: room, verdict: verdict})
+	work := &Work{run: &run{ctx: t.Context(), requests: t.Context()}, tally: &tally{counts: newCounts(nil)}}
+	return newHTTP2Lane(&loop{work: work}, &http2Requests{all: []http2Request{r}, pick: func() int { return 0 }, room: room, verdict: verdict})
 }
 
 // discard is a connection that takes what is written to it.
@@ -107,12 +107,12 @@ func TestHTTP2EndMakesRoom(t *testing.T) {
 	t.Parallel()
 	l, now := loose(t, 1, new(Target).succeeded, http2Request{}), time.Now()
 	left, c := newHTTP2Conn(l, broken{}), newHTTP2Conn(l, discard{})
-	l.open[left], l.open[c], l.conn, l.again = true, true, c, []repeat{{timing: timing{due: now, sent: now, charged: now}}}
-	left.start(repeat{}, now)
+	l.open[left], l.open[c], l.conn, l.unsent = true, true, c, []attempt{{timing: timing{due: now, sent: now, charged: now}}}
+	left.start(attempt{}, now)
 	left.leave()
-	left.wantsFlush()
-	if l.loop.fill(now); l.active != 1 || len(c.streams) != 1 || len(c.out) > 0 {
-		t.Errorf("%d requests are under way, %d bytes of them are not written", l.active, len(c.out))
+	left.queueFlush()
+	if l.loop.fill(now); l.active != 1 || len(c.streams) != 1 || len(c.out.frames) > 0 {
+		t.Errorf("%d requests are under way, %d bytes of them are not written", l.active, len(c.out.frames))
 	}
 }
 

@@ -353,7 +353,7 @@ func TestHTTP2StreamLimit(t *testing.T) {
 	l := loose(t, 500, new(Target).succeeded, http2Request{})
 	c := newHTTP2Conn(l, discard{})
 	for range 100 {
-		c.start(repeat{}, time.Now())
+		c.start(attempt{}, time.Now())
 	}
 	if c.most() != 100 {
 		t.Errorf("%d streams before SETTINGS, want 100", c.most())
@@ -376,7 +376,7 @@ func TestHTTP2StreamLimit(t *testing.T) {
 			t.Errorf("%d streams after %v, %v, want %d", c.most(), test.settings, err, test.want)
 		}
 	}
-	if l.loop.free.vacant() == nil {
+	if l.loop.free.first() == nil {
 		t.Error("there is no room again")
 	}
 }
@@ -496,7 +496,7 @@ func FuzzHTTP2(f *testing.F) {
 		c := newHTTP2Conn(l, discard{})
 		l.conn = c
 		for range 3 {
-			c.start(repeat{}, time.Now())
+			c.start(attempt{}, time.Now())
 		}
 		for {
 			frame, whole, err := cutFrame(data)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	h2 "golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 )
 
 // Sizes of HTTP/2, RFC 9113.
@@ -25,36 +26,31 @@ const (
 
 // An http2Conn is one connection of a lane.
 type http2Conn struct {
-	lane *http2Lane
-	conn carrier
-	http2Times
-	http2Output
-	http2Streams
-	leaving bool  // no more streams may begin here
-	failed  error // why it was given up, nil if it was not
+	lane        *http2Lane
+	conn        carrier
+	made, heard time.Time          // when it was made, and when the server last sent something
+	streams     map[uint32]*stream // requests under way
+	next        uint32             // the next stream's number
+	waiting     []*stream          // those whose bodies wait for a window
+	allowed     http2Limits
+	out         http2Output
+	in          http2Input
+	leaving     bool  // no more streams may begin here
+	failed      error // why it was given up, nil if it was not
+}
 
-	allowed  http2Limits
-	headers  headerEncoder
-	answers  headerDecoder
+// http2Output has the frames to write.
+type http2Output struct {
+	frames, spare []byte // the second is for use during a write
+	queued        bool   // the connection is among the loop's unwritten
+	headers       headerEncoder
+}
+
+// http2Input is what was read, as far as later frames depend on it.
+type http2Input struct {
+	headers  headerDecoder
 	partial  headerBlock
 	received int // octets of the connection's window used up since the last update
-}
-
-// http2Times are when a connection was made, and when the last octets came.
-type http2Times struct{ made, heard time.Time }
-
-// http2Output is what is to be written.
-type http2Output struct {
-	out, spare []byte // the second is for use during a write
-	flushes    bool   // it is among the loop's unwritten
-}
-
-// http2Streams are a connection's requests under way.
-type http2Streams struct {
-	streams map[uint32]*stream
-	idle    []*stream // for reuse
-	next    uint32    // the next stream's number
-	waiting []*stream // those whose bodies wait for a window
 }
 
 // A carrier carries what an http2Conn writes: a socket.
@@ -84,10 +80,8 @@ type headerBlock struct {
 // A stream is a request under way.
 type stream struct {
 	answer
-	request  int // its index in the line's requests
+	attempt  attempt
 	id       uint32
-	timing   timing
-	refused  int    // how often the server refused the request's earlier streams
 	rest     []byte // the part of the request's body that is not sent yet
 	window   int64
 	unread   int    // octets of the stream's window used up since the last update
@@ -109,17 +103,17 @@ const conflicting = -3
 
 func newHTTP2Conn(l *http2Lane, conn carrier) *http2Conn {
 	c := &http2Conn{
-		lane: l, conn: conn, http2Times: http2Times{made: time.Now()}, http2Streams: http2Streams{streams: map[uint32]*stream{}, next: 1},
+		lane: l, conn: conn, made: time.Now(), streams: map[uint32]*stream{}, next: 1,
 		allowed: http2Limits{streams: streamsFirst, frame: frameMost, window: windowFirst, windowNew: windowFirst},
-		headers: newHeaderEncoder(len(l.requests.all)),
 	}
-	c.out = append(c.out, h2.ClientPreface...)
-	c.head(12, h2.FrameSettings, 0, 0)
+	c.out.headers = newHeaderEncoder(len(l.requests.all))
+	c.out.frames = append(c.out.frames, h2.ClientPreface...)
+	c.out.head(12, h2.FrameSettings, 0, 0)
 	for _, setting := range []h2.Setting{{ID: h2.SettingEnablePush, Val: 0}, {ID: h2.SettingInitialWindowSize, Val: streamWindow}} {
-		c.out = binary.BigEndian.AppendUint16(c.out, uint16(setting.ID))
-		c.out = binary.BigEndian.AppendUint32(c.out, setting.Val)
+		c.out.frames = binary.BigEndian.AppendUint16(c.out.frames, uint16(setting.ID))
+		c.out.frames = binary.BigEndian.AppendUint32(c.out.frames, setting.Val)
 	}
-	c.windowUpdate(0, connWindow-windowFirst)
+	c.out.windowUpdate(0, connWindow-windowFirst)
 	return c
 }
 
@@ -127,50 +121,46 @@ func newHTTP2Conn(l *http2Lane, conn carrier) *http2Conn {
 func (c *http2Conn) most() int { return min(c.lane.requests.room, c.allowed.streams) }
 
 // start adds a request to what is to be written, without flushing.
-func (c *http2Conn) start(r repeat, now time.Time) {
-	var s *stream
-	if n := len(c.idle); n > 0 {
-		s, c.idle = c.idle[n-1], c.idle[:n-1]
-		*s = stream{prefix: s.prefix[:0]}
-	} else {
-		s = new(stream)
-	}
-	s.id, s.timing, s.refused, s.request = c.next, r.timing, r.refused, r.request
-	s.timing.sent = now
-	s.rest, s.window = c.lane.requests.all[r.request].body, c.allowed.windowNew
+func (c *http2Conn) start(a attempt, now time.Time) {
+	s := c.lane.newStream()
+	request := &c.lane.requests.all[a.request]
+	s.id, s.attempt = c.next, a
+	s.attempt.timing.sent = now
+	s.rest, s.window = request.body, c.allowed.windowNew
 	s.grpc, s.length = -1, untilEnd
 	if c.next += 2; c.next > lastStream {
 		c.leave()
 	}
 	c.streams[s.id] = s
 	c.lane.active++
-	c.sendHeader(s)
-	if len(s.rest) > 0 && !c.sendBody(s) {
+	c.out.header(s, request.fields, c.allowed.frame)
+	if !c.out.body(s, &c.allowed) {
 		c.waiting = append(c.waiting, s)
 	}
 }
 
-func (c *http2Conn) sendHeader(s *stream) {
-	block, kind := c.headers.encode(s.request, c.lane.requests.all[s.request].fields), h2.FrameHeaders
+// header appends a request's HEADERS, and CONTINUATION where a frame may not be as long.
+func (o *http2Output) header(s *stream, fields []hpack.HeaderField, longest int) {
+	block, kind := o.headers.encode(s.attempt.request, fields), h2.FrameHeaders
 	var flags h2.Flags
 	if len(s.rest) == 0 {
 		flags = h2.FlagHeadersEndStream
 	}
 	for first := true; first || len(block) > 0; first = false {
-		n := min(len(block), c.allowed.frame)
+		n := min(len(block), longest)
 		if n == len(block) {
 			flags |= h2.FlagHeadersEndHeaders
 		}
-		c.head(n, kind, flags, s.id)
-		c.out = append(c.out, block[:n]...)
+		o.head(n, kind, flags, s.id)
+		o.frames = append(o.frames, block[:n]...)
 		block, kind, flags = block[n:], h2.FrameContinuation, 0
 	}
 }
 
-// sendBody sends as much of a body as the windows allow, and reports whether that was all.
-func (c *http2Conn) sendBody(s *stream) bool {
+// body appends as much of a request's body as the windows allow, and reports whether that was all.
+func (o *http2Output) body(s *stream, allowed *http2Limits) bool {
 	for len(s.rest) > 0 {
-		n := int(min(int64(len(s.rest)), int64(c.allowed.frame), s.window, c.allowed.window))
+		n := int(min(int64(len(s.rest)), int64(allowed.frame), s.window, allowed.window))
 		if n <= 0 {
 			return false
 		}
@@ -178,20 +168,36 @@ func (c *http2Conn) sendBody(s *stream) bool {
 		if n == len(s.rest) {
 			flags = h2.FlagDataEndStream
 		}
-		c.head(n, h2.FrameData, flags, s.id)
-		c.out = append(c.out, s.rest[:n]...)
+		o.head(n, h2.FrameData, flags, s.id)
+		o.frames = append(o.frames, s.rest[:n]...)
 		s.rest = s.rest[n:]
 		s.window -= int64(n)
-		c.allowed.window -= int64(n)
+		allowed.window -= int64(n)
 	}
 	return true
+}
+
+// head appends a frame's head.
+func (o *http2Output) head(length int, kind h2.FrameType, flags h2.Flags, id uint32) {
+	o.frames = append(o.frames, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags),
+		byte(id>>24), byte(id>>16), byte(id>>8), byte(id))
+}
+
+func (o *http2Output) windowUpdate(id uint32, n int) {
+	o.head(4, h2.FrameWindowUpdate, 0, id)
+	o.frames = binary.BigEndian.AppendUint32(o.frames, uint32(n))
+}
+
+func (o *http2Output) reset(id uint32, code h2.ErrCode) {
+	o.head(4, h2.FrameRSTStream, 0, id)
+	o.frames = binary.BigEndian.AppendUint32(o.frames, uint32(code))
 }
 
 // resume sends what was waiting for a window.
 func (c *http2Conn) resume() {
 	still := c.waiting[:0]
 	for _, s := range c.waiting {
-		if c.streams[s.id] == s && !c.sendBody(s) {
+		if c.streams[s.id] == s && !c.out.body(s, &c.allowed) {
 			still = append(still, s)
 		}
 	}
@@ -199,63 +205,46 @@ func (c *http2Conn) resume() {
 	c.waiting = still
 }
 
-// head appends a frame's head.
-func (c *http2Conn) head(length int, kind h2.FrameType, flags h2.Flags, id uint32) {
-	c.out = append(c.out, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags),
-		byte(id>>24), byte(id>>16), byte(id>>8), byte(id))
-}
-
-func (c *http2Conn) windowUpdate(id uint32, n int) {
-	c.head(4, h2.FrameWindowUpdate, 0, id)
-	c.out = binary.BigEndian.AppendUint32(c.out, uint32(n))
-}
-
-func (c *http2Conn) reset(id uint32, code h2.ErrCode) {
-	c.head(4, h2.FrameRSTStream, 0, id)
-	c.out = binary.BigEndian.AppendUint32(c.out, uint32(code))
-}
-
-// flush writes what is to be written, if what was written before has gone.
+// flush writes the frames, if those that were written before have gone.
 func (c *http2Conn) flush() {
-	if len(c.out) == 0 || c.failed != nil || !c.conn.drained() {
+	if len(c.out.frames) == 0 || c.failed != nil || !c.conn.drained() {
 		return
 	}
-	buf := c.out
-	c.out, c.spare = c.spare[:0], buf
-	if err := c.conn.write(buf); err != nil {
+	frames := c.out.frames
+	c.out.frames, c.out.spare = c.out.spare[:0], frames
+	if err := c.conn.write(frames); err != nil {
 		c.fail(err)
 	}
 }
 
-// wantsFlush has the loop flush, once it has handled everything else.
-func (c *http2Conn) wantsFlush() {
-	if !c.flushes {
-		c.flushes = true
+// queueFlush has the loop call flushNow, once it has handled everything else.
+func (c *http2Conn) queueFlush() {
+	if !c.out.queued {
+		c.out.queued = true
 		c.lane.loop.unwritten = append(c.lane.loop.unwritten, c)
 	}
 }
 
-// flushNow is what the loop then does.
 func (c *http2Conn) flushNow(now time.Time) {
-	c.flushes = false
+	c.out.queued = false
 	if c.flush(); c.failed != nil {
 		c.settle(now, nil)
 	}
 }
 
-// settle does what is to be done after something has happened.
+// settle ends a connection that is of no more use, or has what it wants to write written.
 func (c *http2Conn) settle(now time.Time, err error) {
 	l := c.lane
 	if err != nil {
 		c.fail(err)
 	}
-	if l.open[c] && c.over() {
+	if l.open[c] && c.useless() {
 		c.end(now)
 		if s, ok := c.conn.(*socket); ok {
 			l.unused = append(l.unused, s)
 		}
-	} else if c.failed == nil && len(c.out) > 0 && c.conn.drained() {
-		c.wantsFlush()
+	} else if c.failed == nil && len(c.out.frames) > 0 && c.conn.drained() {
+		c.queueFlush()
 	}
 	l.settle(now)
 }
@@ -276,8 +265,6 @@ func (c *http2Conn) fail(err error) {
 	}
 }
 
-func (c *http2Conn) close() { c.fail(net.ErrClosed) }
-
 // take handles the frames that came, and returns what is left: part of a frame.
 func (c *http2Conn) take(data []byte, now time.Time) (left []byte, err error) {
 	c.heard = now
@@ -297,8 +284,8 @@ func (c *http2Conn) take(data []byte, now time.Time) (left []byte, err error) {
 	return data, nil
 }
 
-// over reports whether nothing more can come that matters.
-func (c *http2Conn) over() bool { return c.failed != nil || c.leaving && len(c.streams) == 0 }
+// useless reports whether it has failed, or has no request and may begin none.
+func (c *http2Conn) useless() bool { return c.failed != nil || c.leaving && len(c.streams) == 0 }
 
 // expire gives up requests that take longer than allowed, and returns how long the others may still
 // take. It also gives up the connection if it has no other request and nothing has come meanwhile.
@@ -306,12 +293,12 @@ func (c *http2Conn) expire(now time.Time) (next time.Duration) {
 	limit, late, heard := c.lane.loop.limit.timeout, c.lane.requests.late, false
 	next = limit
 	for _, s := range c.streams {
-		if left := limit - now.Sub(s.timing.sent); left > 0 {
+		if left := limit - now.Sub(s.attempt.timing.sent); left > 0 {
 			next = min(next, left)
 			continue
 		}
-		heard = heard || c.heard.After(s.timing.sent)
-		c.reset(s.id, h2.ErrCodeCancel)
+		heard = heard || c.heard.After(s.attempt.timing.sent)
+		c.out.reset(s.id, h2.ErrCodeCancel)
 		c.finish(s, now, 0, late)
 		if len(c.streams) == 0 && !heard {
 			c.fail(late)
@@ -356,8 +343,8 @@ func cutFrame(data []byte) (frame []byte, whole bool, err error) {
 func (c *http2Conn) finish(s *stream, now time.Time, status int, err error) {
 	delete(c.streams, s.id)
 	c.lane.active--
-	c.lane.loop.done(c.lane.requests.all[s.request].group, s.timing, now, status, err)
+	c.lane.done(s.attempt, now, status, err)
 	if len(s.rest) == 0 { // otherwise it is in waiting
-		c.idle = append(c.idle, s)
+		c.lane.idle = append(c.lane.idle, s)
 	}
 }

@@ -19,7 +19,7 @@ func (c *http2Conn) frame(frame []byte, now time.Time) error {
 	switch {
 	case !c.allowed.begun && kind != h2.FrameSettings:
 		return errors.New("the server does not speak HTTP/2: it does not begin with SETTINGS")
-	case c.partial.id != 0 && (kind != h2.FrameContinuation || id != c.partial.id):
+	case c.in.partial.id != 0 && (kind != h2.FrameContinuation || id != c.in.partial.id):
 		return fmt.Errorf("%v came within a header", kind)
 	}
 	switch kind {
@@ -28,15 +28,15 @@ func (c *http2Conn) frame(frame []byte, now time.Time) error {
 	case h2.FrameHeaders:
 		return c.headersFrame(id, flags, payload, now)
 	case h2.FrameContinuation:
-		if c.partial.id == 0 {
+		if c.in.partial.id == 0 {
 			return errors.New("CONTINUATION came without HEADERS")
 		}
-		if c.partial.octets = append(c.partial.octets, payload...); len(c.partial.octets) > 1<<20 {
+		if c.in.partial.octets = append(c.in.partial.octets, payload...); len(c.in.partial.octets) > 1<<20 {
 			return errors.New("a header is longer than 1 MB")
 		}
 		if flags.Has(h2.FlagContinuationEndHeaders) {
-			c.partial.id = 0
-			return c.header(id, c.partial.octets, c.partial.ends, now)
+			c.in.partial.id = 0
+			return c.header(id, c.in.partial.octets, c.in.partial.ends, now)
 		}
 		return nil
 	case h2.FrameRSTStream:
@@ -45,8 +45,8 @@ func (c *http2Conn) frame(frame []byte, now time.Time) error {
 		}
 		if s := c.streams[id]; s != nil {
 			code := h2.ErrCode(binary.BigEndian.Uint32(payload))
-			if code == h2.ErrCodeRefusedStream && s.refused < mostRefused {
-				c.again(s, s.refused+1) // the request was not processed: RFC 9113 section 8.7
+			if code == h2.ErrCodeRefusedStream && s.attempt.refused < mostRefused {
+				c.retry(s, s.attempt.refused+1) // the request was not processed: RFC 9113 section 8.7
 			} else {
 				c.finish(s, now, 0, fmt.Errorf("the server reset the stream: %v", code))
 			}
@@ -59,8 +59,8 @@ func (c *http2Conn) frame(frame []byte, now time.Time) error {
 			return errors.New("PING of a wrong length")
 		}
 		if !flags.Has(h2.FlagPingAck) {
-			c.head(8, h2.FramePing, h2.FlagPingAck, 0)
-			c.out = append(c.out, payload...)
+			c.out.head(8, h2.FramePing, h2.FlagPingAck, 0)
+			c.out.frames = append(c.out.frames, payload...)
 		}
 		return nil
 	case h2.FrameGoAway:
@@ -86,9 +86,9 @@ func unpad(payload []byte, padded bool) ([]byte, error) {
 
 func (c *http2Conn) data(id uint32, flags h2.Flags, payload []byte, now time.Time) error {
 	// Padding counts towards the windows, and so does data for a stream that has ended.
-	if c.received += len(payload); c.received > connWindow/2 {
-		c.windowUpdate(0, c.received)
-		c.received = 0
+	if c.in.received += len(payload); c.in.received > connWindow/2 {
+		c.out.windowUpdate(0, c.in.received)
+		c.in.received = 0
 	}
 	body, err := unpad(payload, flags.Has(h2.FlagDataPadded))
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *http2Conn) data(id uint32, flags h2.Flags, payload []byte, now time.Tim
 		return nil
 	}
 	if s.unread += len(payload); s.unread > streamWindow/2 {
-		c.windowUpdate(id, s.unread)
+		c.out.windowUpdate(id, s.unread)
 		s.unread = 0
 	}
 	return nil
@@ -128,13 +128,13 @@ func (c *http2Conn) headersFrame(id uint32, flags h2.Flags, payload []byte, now 
 	if flags.Has(h2.FlagHeadersEndHeaders) {
 		return c.header(id, block, ends, now)
 	}
-	c.partial.octets, c.partial.id, c.partial.ends = append(c.partial.octets[:0], block...), id, ends
+	c.in.partial.octets, c.in.partial.id, c.in.partial.ends = append(c.in.partial.octets[:0], block...), id, ends
 	return nil
 }
 
 // header handles a complete header, or a trailer.
 func (c *http2Conn) header(id uint32, block []byte, ends bool, now time.Time) error {
-	got, err := c.answers.decode(block)
+	got, err := c.in.headers.decode(block)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (c *http2Conn) header(id uint32, block []byte, ends bool, now time.Time) er
 		return nil // another one follows
 	}
 	if s.status == 0 {
-		s.timing.begins = now.Sub(s.timing.sent)
+		s.attempt.timing.begins = now.Sub(s.attempt.timing.sent)
 	}
 	if got.status != 0 {
 		s.status, s.length = got.status, got.length
@@ -174,26 +174,26 @@ func (c *http2Conn) known(id uint32) error {
 // complete ends a request whose answer is complete.
 func (c *http2Conn) complete(s *stream, now time.Time) {
 	if len(s.rest) > 0 {
-		c.reset(s.id, h2.ErrCodeCancel) // the rest of the request does not change the answer
+		c.out.reset(s.id, h2.ErrCodeCancel) // the rest of the request does not change the answer
 	}
 	status, err := c.lane.requests.verdict(s)
 	if err == nil {
-		if err = c.wholeBody(s); err != nil {
+		if err = s.wholeBody(c.lane.requests.all[s.attempt.request].fields[0].Value); err != nil {
 			status = 0
 		}
 	}
 	c.finish(s, now, status, err)
 }
 
-// wholeBody returns an error if an answer is not as long as it says: RFC 9113 section 8.1.1. That
-// of HEAD has no body.
-func (c *http2Conn) wholeBody(s *stream) error {
+// wholeBody returns an error if an answer is not as long as it says: RFC 9113 section 8.1.1. An
+// answer to HEAD has no body.
+func (s *stream) wholeBody(method string) error {
 	switch {
 	case s.length == untilEnd || s.length == s.received:
 		return nil
 	case s.length == conflicting:
 		return errLengths
-	case c.lane.requests.all[s.request].fields[0].Value == http.MethodHead:
+	case method == http.MethodHead:
 		return nil
 	}
 	return errors.New("the answer's body is not as long as its content-length")
@@ -216,8 +216,8 @@ func (c *http2Conn) settings(flags h2.Flags, payload []byte) error {
 		}
 		switch setting.ID {
 		case h2.SettingHeaderTableSize:
-			c.headers.SetMaxDynamicTableSizeLimit(setting.Val)
-			c.headers.table++
+			c.out.headers.SetMaxDynamicTableSizeLimit(setting.Val)
+			c.out.headers.table++
 		case h2.SettingMaxConcurrentStreams:
 			c.allowed.streams = int(min(setting.Val, streamsMost))
 		case h2.SettingInitialWindowSize:
@@ -230,7 +230,7 @@ func (c *http2Conn) settings(flags h2.Flags, payload []byte) error {
 			c.allowed.frame = min(int(setting.Val), 4*frameMost) // enough
 		}
 	}
-	c.head(0, h2.FrameSettings, h2.FlagSettingsAck, 0)
+	c.out.head(0, h2.FrameSettings, h2.FlagSettingsAck, 0)
 	return nil
 }
 
@@ -247,17 +247,18 @@ func (c *http2Conn) goAway(payload []byte) error {
 	c.leave()
 	for id, s := range c.streams {
 		if id > last {
-			c.again(s, s.refused)
+			c.retry(s, s.attempt.refused)
 		}
 	}
 	return nil
 }
 
-// again sends a request again that the server did not process.
-func (c *http2Conn) again(s *stream, refused int) {
+// retry has the lane send a request again that the server did not process.
+func (c *http2Conn) retry(s *stream, refused int) {
 	delete(c.streams, s.id)
 	c.lane.active--
-	c.lane.again = append(c.lane.again, repeat{s.timing, s.request, refused})
+	s.attempt.refused = refused
+	c.lane.unsent = append(c.lane.unsent, s.attempt)
 }
 
 func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {
@@ -272,7 +273,7 @@ func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {
 	} else if s := c.streams[id]; s == nil {
 		return c.known(id)
 	} else if s.window += more; more == 0 || s.window > 1<<31-1 {
-		c.reset(id, h2.ErrCodeFlowControl)
+		c.out.reset(id, h2.ErrCodeFlowControl)
 		c.finish(s, now, 0, errors.New("WINDOW_UPDATE of a wrong size"))
 		return nil
 	}

@@ -48,10 +48,10 @@ func (r *run) tellIntervals() (stop func()) {
 			t.intervalPaused = 0
 			in.Failed += t.interval.Failed
 			t.interval.Failed = 0
-			for status, n := range t.Statuses {
+			for status, n := range t.counts.Statuses {
 				in.Statuses[status] += n
 			}
-			for why, n := range t.Errors {
+			for why, n := range t.counts.Errors {
 				in.Errors[why] += n
 			}
 			t.mu.Unlock()

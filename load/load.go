@@ -199,7 +199,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	r.before = r.plan.Traffic()
 	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
 	for i := range r.tallies {
-		r.tallies[i] = &tally{Counts: newCounts(p.Targets)}
+		r.tallies[i] = &tally{counts: newCounts(p.Targets)}
 	}
 	unreachable := time.AfterFunc(cmp.Or(p.GiveUp, math.MaxInt64), func() { r.noConnection(giveUp) })
 	connect(p.Lines, func(line Line) {
@@ -284,12 +284,12 @@ func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 	known := make(chan struct{})
 	look = time.AfterFunc(max(time.Until(r.start), 0)+r.plan.GiveUp, func() {
 		<-known
-		switch so := r.soFar(); {
-		case so.Done == 0:
+		switch result := r.soFar(); {
+		case result.Done == 0:
 			r.noConnection(giveUp)
 			look.Reset(time.Second)
-		case len(so.Statuses) == 0 && so.Failed() == so.Done:
-			giveUp(fmt.Errorf("nothing has answered in %v: %s", so.Elapsed.Round(time.Second), so.Reasons()[0]))
+		case len(result.Statuses) == 0 && result.Failed() == result.Done:
+			giveUp(fmt.Errorf("nothing has answered in %v: %s", result.Elapsed.Round(time.Second), result.Reasons()[0]))
 		}
 	})
 	close(known)
@@ -395,7 +395,7 @@ func (r *run) soFar() *Result {
 	result.ended = r.start
 	for _, t := range r.tallies {
 		t.mu.Lock()
-		result.add(&t.Counts)
+		result.add(&t.counts)
 		t.mu.Unlock()
 	}
 	result.sumUp()

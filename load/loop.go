@@ -18,11 +18,10 @@ type loop struct {
 	lanes   []lane
 	sockets []*socket
 	making  connecting
-	free    ring
+	free    vacancies
 
 	// The rest is used by Serve only.
 	limit     limit
-	ctx       context.Context
 	work      *Work
 	next      slot         // the next request
 	unwritten []*http2Conn // those with something to write
@@ -75,16 +74,14 @@ type laneState struct {
 
 func (s *laneState) state() *laneState { return s }
 
-// A ring has the lanes with room, those that had it longest first.
-type ring struct {
-	lanes       []lane
-	first, many int
-}
+// vacancies are the lanes with room, the one that had it longest first.
+type vacancies []lane
 
 // connecting makes a loop's connections.
 type connecting struct {
 	dial   func(ctx context.Context) (net.Conn, error)
-	active int // connections that are being made
+	ctx    context.Context // of the run that is served
+	active int             // connections that are being made
 	made   chan dialed
 	group  sync.WaitGroup // the goroutines that make them
 	all    *atomic.Int64  // the number of connections that this loop and the pool's others are making
@@ -111,7 +108,6 @@ func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error),
 			l.lanes = append(l.lanes, add(l))
 		}
 		l.making = connecting{dial: dial, made: make(chan dialed, len(l.lanes)), all: all}
-		l.free.lanes = make([]lane, len(l.lanes))
 		for _, one := range l.lanes {
 			l.free.add(one)
 		}
@@ -150,7 +146,7 @@ func (l *loop) connect(one lane) {
 	m := &l.making
 	m.active++
 	m.all.Add(1)
-	ctx := l.ctx
+	ctx := m.ctx
 	m.group.Go(func() {
 		defer m.all.Add(-1)
 		conn, err := m.dial(ctx)
@@ -166,40 +162,30 @@ func (l *loop) socket(u user) *socket {
 	return s
 }
 
-// add adds a lane.
-func (r *ring) add(one lane) {
-	s := one.state()
-	if s.free {
-		return
+// add adds a lane, unless it is there already.
+func (v *vacancies) add(one lane) {
+	if s := one.state(); !s.free {
+		s.free = true
+		*v = append(*v, one)
 	}
-	s.free = true
-	at := r.first + r.many
-	if at >= len(r.lanes) {
-		at -= len(r.lanes)
-	}
-	r.lanes[at] = one
-	r.many++
 }
 
-// vacant returns the first lane that has room, or nil.
-func (r *ring) vacant() lane {
-	for r.many > 0 {
-		one := r.lanes[r.first]
+// first returns the first lane, or nil. Lanes that have lost their room meanwhile go.
+func (v *vacancies) first() lane {
+	for len(*v) > 0 {
+		one := (*v)[0]
 		if one.room() {
 			return one
 		}
-		r.take(one)
+		v.remove(one)
 	}
 	return nil
 }
 
-// take takes the first lane out.
-func (r *ring) take(one lane) {
-	one.state().free = false
-	if r.first++; r.first == len(r.lanes) {
-		r.first = 0
-	}
-	r.many--
+// remove removes the first lane.
+func (v *vacancies) remove(first lane) {
+	first.state().free = false
+	*v = (*v)[1:]
 }
 
 // Serve sends a run's requests.
@@ -219,7 +205,8 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 		}
 	}()
 	now := time.Now()
-	l.ctx, l.work, l.next, l.clock = ctx, w, slot{}, loopClock{polled: now}
+	l.making.ctx, l.work = ctx, w
+	l.next, l.clock = slot{}, loopClock{polled: now}
 	l.limit.expires = now.Add(l.limit.timeout)
 	now = l.handle(l.poller.poll(0, true), now) // what came since the last run
 	for {
@@ -280,7 +267,7 @@ func (l *loop) fill(now time.Time) {
 // begin begins the requests that are due while lanes have room.
 func (l *loop) begin(now time.Time) {
 	for !l.next.last {
-		one := l.free.vacant()
+		one := l.free.first()
 		if one == nil {
 			return
 		}
@@ -304,7 +291,7 @@ func (l *loop) begin(now time.Time) {
 			l.next.last = true
 			return
 		}
-		l.free.take(one)
+		l.free.remove(one)
 		if one.begin(t); one.room() {
 			l.free.add(one)
 		}

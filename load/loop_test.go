@@ -151,5 +151,5 @@ func TestLoopTLSCut(t *testing.T) {
 	if err != nil || r.Done != 4 {
 		t.Fatalf("%v, %+v", err, r)
 	}
-	wantOnly(t, r, 4, errGone.Error())
+	wantOnly(t, r, 4, errEnded.Error())
 }

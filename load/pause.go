@@ -147,7 +147,7 @@ func (p *pulse) charge(due, now, free time.Time) time.Time {
 
 func allLoops(lines []Line) bool {
 	return !slices.ContainsFunc(lines, func(line Line) bool {
-		_, is := line.(*loop)
-		return !is
+		_, loops := line.(*loop)
+		return !loops
 	})
 }

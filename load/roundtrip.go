@@ -147,7 +147,7 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 	if err != nil {
 		// What net/http calls the end of a connection of HTTP/2; it does not export the second.
 		if o.err = err; errors.Is(err, io.ErrUnexpectedEOF) || strings.HasSuffix(err.Error(), "client conn could not be established") {
-			o.err = errGone
+			o.err = errEnded
 		}
 		return o
 	}

@@ -53,19 +53,19 @@ func ParseServer(text string) (s Server, err error) {
 }
 
 // Now reads the server's figures; zero if there is no server.
-func (of *Server) Now(ctx context.Context) (s ServerFigures, err error) {
-	if of.Metrics != "" {
-		if s, err = scrapeServer(ctx, of.Metrics); err != nil {
-			return s, fmt.Errorf("--server: %w", err)
+func (s *Server) Now(ctx context.Context) (figures ServerFigures, err error) {
+	if s.Metrics != "" {
+		if figures, err = scrapeServer(ctx, s.Metrics); err != nil {
+			return figures, fmt.Errorf("--server: %w", err)
 		}
 	}
-	if of.PID != 0 {
-		if s.cpu, err = treeCPU(of.PID); err != nil {
-			return s, fmt.Errorf("--server %d: %w", of.PID, err)
+	if s.PID != 0 {
+		if figures.cpu, err = treeCPU(s.PID); err != nil {
+			return figures, fmt.Errorf("--server %d: %w", s.PID, err)
 		}
-		s.hasCPU = true
+		figures.hasCPU = true
 	}
-	return s, nil
+	return figures, nil
 }
 
 // ticks is how many units of /proc's times make a second.
@@ -78,13 +78,13 @@ func treeCPU(pid int) (sum time.Duration, err error) {
 	if err != nil || len(files) == 0 {
 		return 0, errors.Join(errors.New("there is no /proc: give the URL of its metrics"), err)
 	}
-	used, ofChildren, children := map[int]time.Duration{}, map[int]time.Duration{}, map[int][]int{}
+	used, endedChildren, children := map[int]time.Duration{}, map[int]time.Duration{}, map[int][]int{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			continue // it has ended
 		}
-		own, err := strconv.Atoi(strings.Split(file, "/")[2])
+		id, err := strconv.Atoi(strings.Split(file, "/")[2])
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])) // after the name: state, parent, …
 		if err != nil || len(fields) < 15 {
 			continue
@@ -92,21 +92,21 @@ func treeCPU(pid int) (sum time.Duration, err error) {
 		for i, field := range fields[11:15] { // user and system time, and those of ended children
 			n, _ := strconv.ParseInt(field, 10, 64)
 			lasted := time.Duration(n) * time.Second / ticks
-			used[own] += lasted
+			used[id] += lasted
 			if i >= 2 {
-				ofChildren[own] += lasted
+				endedChildren[id] += lasted
 			}
 		}
 		parent, _ := strconv.Atoi(fields[1])
-		children[parent] = append(children[parent], own)
+		children[parent] = append(children[parent], id)
 	}
-	if _, there := used[pid]; !there {
+	if _, runs := used[pid]; !runs {
 		return 0, errors.New("there is no such process")
 	}
 	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
 		own := used[queue[0]]
 		if exact, err := proc.CPUOf(queue[0]); err == nil {
-			own = exact + ofChildren[queue[0]]
+			own = exact + endedChildren[queue[0]]
 		}
 		sum += own
 		queue = append(queue, children[queue[0]]...)

@@ -69,19 +69,6 @@ server.addService({check: {
 server.bindAsync("127.0.0.1:PORT", grpc.ServerCredentials.createInsecure(), err => { if (err) throw err; });
 `
 
-const connectNode = `
-const { connectNodeAdapter } = require("@connectrpc/connect-node");
-const { fileDesc, serviceDesc } = require("@bufbuild/protobuf/codegenv2");
-const fs = require("fs"), http = require("http");
-const health = serviceDesc(fileDesc(process.argv[2]), 0);
-http.createServer(connectNodeAdapter({routes: router => router.service(health, {
-  check() {
-    fs.appendFileSync("DIR/access.log", "/page\n");
-    return {status: 1};
-  },
-})})).listen(PORT, "127.0.0.1");
-`
-
 const betterSSE = `
 const { createSession } = require("better-sse"), fs = require("fs"), http = require("http");
 http.createServer(async (req, res) => {

@@ -3,7 +3,6 @@ package load
 import (
 	"bytes"
 	"crypto/tls"
-	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,10 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
 
 	"postage/internal/service/tlscert"
 	"postage/internal/sys/proc"
@@ -104,7 +99,6 @@ accesslog.format = "%U"
 	{name: "Envoy, closing each connection after 10 requests", program: "envoy", protos: []string{"http1", "http2", "h2"}, log: "access.log", args: []string{"-c", "DIR/envoy.yaml", "--use-dynamic-base-id", "--file-flush-interval-msec", "100", "-l", "error"}, files: map[string]string{"envoy.yaml": envoy}},
 	{name: "grpcio", program: "python3", needs: []string{"python3", "-c", "import grpc_health, grpc_reflection", "grpcio-health-checking and grpcio-reflection"}, protos: []string{"grpc"}, log: "access.log", args: []string{"DIR/server.py"}, files: map[string]string{"server.py": grpcio}},
 	{name: "grpc-js", program: "node", needs: []string{"node", "-e", "require('@grpc/grpc-js')", "@grpc/grpc-js"}, protos: []string{"grpc"}, log: "access.log", args: []string{"DIR/server.js"}, files: map[string]string{"server.js": grpcJS}},
-	{name: "connect-node", program: "node", needs: []string{"node", "-e", "require('@connectrpc/connect-node')", "@connectrpc/connect-node"}, protos: []string{"connect", "grpc-web"}, log: "access.log", args: []string{"DIR/server.js", "HEALTH"}, files: map[string]string{"server.js": connectNode}},
 	{name: "better-sse", program: "node", needs: []string{"node", "-e", "require('better-sse')", "better-sse"}, protos: []string{"sse"}, log: "access.log", args: []string{"DIR/server.js"}, files: map[string]string{"server.js": betterSSE}},
 	{name: "sse-starlette on uvicorn", program: "uvicorn", needs: []string{"python3", "-c", "import sse_starlette", "sse-starlette"}, protos: []string{"sse"}, log: "access.log", args: []string{"--app-dir", "DIR", "app:app", "--host", "127.0.0.1", "--port", "PORT", "--no-access-log"}, files: map[string]string{"app.py": starlette}},
 	{name: "aioquic with Retry", program: "python3", needs: []string{"python3", "-c", "import aioquic", "aioquic"}, protos: []string{"http3"}, log: "access.log", args: []string{"DIR/server.py", "1", "True"}, files: map[string]string{"server.py": aioquic}},
@@ -155,7 +149,7 @@ func tryReal(t *testing.T, s *realServer, path, proto string) {
 		target.Proto = "http2"
 	case "sse":
 		target.Messages, methods = 3, methods[:1]
-	case "grpc", "grpc-web", "connect":
+	case "grpc":
 		target.RPC, where, methods = "grpc.health.v1.Health/Check", "", methods[:1]
 		if s.name != "grpcio" { // which has the reflection of before 2023
 			target.ProtoFile = filepath.Join(dir, "health.proto")
@@ -204,12 +198,8 @@ func startReal(t *testing.T, s *realServer, path, dir string, pair *tlscert.Pair
 	}
 	_, port, _ = net.SplitHostPort(l.Addr().String())
 	l.Close()
-	health, err := proto.Marshal(protodesc.ToFileDescriptorProto(healthpb.File_grpc_health_v1_health_proto))
-	if err != nil {
-		t.Fatal(err)
-	}
 	fill := func(text string) string {
-		return strings.NewReplacer("PORT", port, "DIR", dir, "HEALTH", base64.StdEncoding.EncodeToString(health)).Replace(choose(text, secure))
+		return strings.NewReplacer("PORT", port, "DIR", dir).Replace(choose(text, secure))
 	}
 	files := map[string]string{"cert.pem": string(pair.Cert), "key.pem": string(pair.Key), "both.pem": string(pair.Cert) + string(pair.Key), "health.proto": healthProto}
 	for name, text := range s.files {

@@ -16,9 +16,9 @@ import (
 // of requests that fail or have a status or a class of them (errors<0.1%, 503<=1%, 2xx>99%), or the
 // requests a second (rate>=990).
 type Objective struct {
-	Of, Is string
-	Bound  float64 // ns, a share from 0 to 1, or requests a second
-	text   string
+	Figure, Operator string
+	Bound            float64 // ns, a share from 0 to 1, or requests a second
+	text             string
 }
 
 // objective has gRPC's statuses one by one: a misspelt one would always be kept.
@@ -42,48 +42,48 @@ func parseObjective(text string) (o Objective, ok bool) {
 	if m == nil {
 		return o, false
 	}
-	o = Objective{Of: m[1], Is: m[2], text: text}
+	o = Objective{Figure: m[1], Operator: m[2], text: text}
 	var err error
 	switch {
 	case o.latency():
 		var d time.Duration
 		d, err = time.ParseDuration(m[3])
 		o.Bound = float64(d)
-		if strings.HasPrefix(o.Of, "p") {
-			p, err := strconv.ParseFloat(o.Of[1:], 64)
+		if strings.HasPrefix(o.Figure, "p") {
+			p, err := strconv.ParseFloat(o.Figure[1:], 64)
 			ok = err != nil || !(p > 0 && p <= 100)
 		}
-	case o.Of == "rate":
+	case o.Figure == "rate":
 		o.Bound, err = strconv.ParseFloat(m[3], 64)
 	default:
 		number, share := strings.CutSuffix(m[3], "%")
 		o.Bound, err = strconv.ParseFloat(number, 64)
 		ok = !share || o.Bound > 100
 		o.Bound /= 100
-		if n, err := strconv.Atoi(o.Of); err == nil {
-			o.Of = StatusName(n) // by which Missed looks for it
+		if n, err := strconv.Atoi(o.Figure); err == nil {
+			o.Figure = StatusName(n) // by which Missed looks for it
 		}
 	}
-	return o, !ok && err == nil && (o.Bound > 0 || o.Bound == 0 && o.Is != "<")
+	return o, !ok && err == nil && (o.Bound > 0 || o.Bound == 0 && o.Operator != "<")
 }
 
 // latency reports whether the objective is about a latency.
 func (o Objective) latency() bool {
-	return o.Of == "max" || o.Of == "mean" || strings.HasPrefix(o.Of, "p")
+	return o.Figure == "max" || o.Figure == "mean" || strings.HasPrefix(o.Figure, "p")
 }
 
 // Counts reports whether the objective says how many requests may fail, or have a status.
-func (o Objective) Counts() bool { return !o.latency() && o.Of != "rate" }
+func (o Objective) Counts() bool { return !o.latency() && o.Figure != "rate" }
 
 // percentile is that which the generator must have been on time at.
 func (o Objective) percentile() float64 {
-	switch o.Of {
+	switch o.Figure {
 	case "max":
 		return 100
 	case "mean":
 		return 99
 	}
-	p, _ := strconv.ParseFloat(o.Of[1:], 64) // it was parsed before
+	p, _ := strconv.ParseFloat(o.Figure[1:], 64) // it was parsed before
 	return p
 }
 
@@ -100,36 +100,36 @@ func (o Objective) Missed(r *Result) string {
 // missed is Missed, and says whether the generator is why nothing is known.
 func (o Objective) missed(r *Result) (why string, generator bool) {
 	var got float64
-	var is func() string
+	var say func() string
 	switch {
 	case o.latency():
 		return o.missedLatency(r)
-	case o.Of == "rate":
+	case o.Figure == "rate":
 		got = r.Achieved
 		if r.Planned > 0 && r.Rate > 0 { // random arrivals are more or fewer by chance
 			got = r.Rate * float64(r.Account.SentOnTime) / float64(r.Planned)
 		}
-		is = func() string { return fmt.Sprintf("the rate is %.4g", got) }
-	case o.Of == "errors":
+		say = func() string { return fmt.Sprintf("the rate is %.4g", got) }
+	case o.Figure == "errors":
 		got = float64(r.Failed()) / float64(max(1, r.Done))
-		is = func() string { return fmt.Sprintf("%.3g%% of requests failed", 100*got) }
+		say = func() string { return fmt.Sprintf("%.3g%% of requests failed", 100*got) }
 	default:
 		for status, n := range r.Statuses {
 			name := StatusName(status)
-			if class, all := strings.CutSuffix(o.Of, "xx"); name == o.Of || all && len(name) == 3 && name[:1] == class {
+			if class, all := strings.CutSuffix(o.Figure, "xx"); name == o.Figure || all && len(name) == 3 && name[:1] == class {
 				got += float64(n) / float64(max(1, r.Done))
 			}
 		}
-		is = func() string { return fmt.Sprintf("%.3g%% of answers are %s", 100*got, o.Of) }
+		say = func() string { return fmt.Sprintf("%.3g%% of answers are %s", 100*got, o.Figure) }
 	}
 	if o.holds(got) {
 		return "", false
 	}
-	return is(), false
+	return say(), false
 }
 
 func (o Objective) holds(got float64) bool {
-	switch o.Is {
+	switch o.Operator {
 	case "<":
 		return got < o.Bound
 	case "<=":
@@ -145,7 +145,7 @@ func (o Objective) missedLatency(r *Result) (why string, generator bool) {
 		return r.Invalid(), false
 	}
 	least, most, bounded := r.Between(o.percentile())
-	if o.Of == "mean" {
+	if o.Figure == "mean" {
 		least = time.Duration(r.Least.Mean())
 		most = time.Duration(r.Latency.Mean())
 		bounded = r.Account.Unanswered+r.Account.NotSent == 0
@@ -157,14 +157,14 @@ func (o Objective) missedLatency(r *Result) (why string, generator bool) {
 	case low && high:
 		return "", false
 	case low != high && !bounded:
-		return fmt.Sprintf("%s is at least %v: not all requests were answered", o.Of, least.Round(time.Microsecond)), false
+		return fmt.Sprintf("%s is at least %v: not all requests were answered", o.Figure, least.Round(time.Microsecond)), false
 	case low != high:
-		return fmt.Sprintf("the generator was the limit: %s is between %v and %v", o.Of, least.Round(time.Microsecond), most.Round(time.Microsecond)), true
+		return fmt.Sprintf("the generator was the limit: %s is between %v and %v", o.Figure, least.Round(time.Microsecond), most.Round(time.Microsecond)), true
 	}
 	if !bounded {
 		most = least
 	}
-	return fmt.Sprintf("%s is %v", o.Of, most.Round(time.Microsecond)), false
+	return fmt.Sprintf("%s is %v", o.Figure, most.Round(time.Microsecond)), false
 }
 
 // Missed returns why a result misses some of the objectives, "" if it keeps all. A result also
@@ -214,7 +214,7 @@ func Search(ctx context.Context, p Plan, objectives []Objective, told func(Try))
 	}
 	for rate := constant.Rate; ; {
 		p.Pacer = Constant{rate, constant.For}
-		held, missed, err := attempt(ctx, p, objectives, told)
+		held, missed, err := tryRate(ctx, p, objectives, told)
 		if err != nil || held == nil && missed.Result == nil {
 			return best, limit, err
 		}
@@ -238,9 +238,9 @@ func Search(ctx context.Context, p Plan, objectives []Objective, told func(Try))
 	}
 }
 
-// attempt runs a rate until it is decided whether it holds: at once if the first run holds,
+// tryRate runs a rate until it is decided whether it holds: at once if the first run holds,
 // otherwise by majority. It returns no result if the search was interrupted.
-func attempt(ctx context.Context, p Plan, objectives []Objective, told func(Try)) (held *Result, missed Try, err error) {
+func tryRate(ctx context.Context, p Plan, objectives []Objective, told func(Try)) (held *Result, missed Try, err error) {
 	for holds, fails := 0, 0; ; {
 		r, err := Run(ctx, p)
 		if err != nil || r.Interrupted && r.GaveUp == "" {

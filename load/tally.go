@@ -97,8 +97,8 @@ func (h *Histogram) UnmarshalText(text []byte) (err error) {
 // A tally counts the outcomes of requests. Several lines share one: a tally for each connection
 // would take 0.5 MB apiece.
 type tally struct {
-	mu sync.Mutex
-	Counts
+	mu             sync.Mutex
+	counts         Counts
 	interval       TargetResult // since the interval began; without a histogram if Plan.Every is 0
 	intervalPaused time.Duration
 }
@@ -123,42 +123,39 @@ func newCounts(targets []string) Counts {
 	return c
 }
 
-// done counts an answer. The tally is locked.
-func (t *tally) done(r timing, now, earliest time.Time, status int, err error) {
-	t.ended = later(t.ended, now)
-	record(t.Latency, now.Sub(r.due))
-	record(t.Least, earliest.Sub(r.charged))
+// done counts an answer.
+func (c *Counts) done(r timing, now, earliest time.Time, status int, err error) {
+	c.ended = later(c.ended, now)
+	record(c.Latency, now.Sub(r.due))
+	record(c.Least, earliest.Sub(r.charged))
 	if r.begins > 0 {
-		t.FirstByte.Answers++
-		t.FirstByte.Sum += r.begins
+		c.FirstByte.Answers++
+		c.FirstByte.Sum += r.begins
 	}
 	if status != 0 {
-		t.Statuses[status]++
+		c.Statuses[status]++
 	}
 	if err != nil {
-		if t.Failures.Histogram == nil {
-			t.Failures = newLatencies()
-			t.Successes = newLatencies()
+		if c.Failures.Histogram == nil {
+			c.Failures = newLatencies()
+			c.Successes = newLatencies()
 		}
-		record(t.Failures, now.Sub(r.due))
+		record(c.Failures, now.Sub(r.due))
 		why := reason(err)
-		if _, known := t.Errors[why]; !known && len(t.Errors) >= 2*mostReasons {
+		if _, known := c.Errors[why]; !known && len(c.Errors) >= 2*mostReasons {
 			why = otherReason
 		}
-		t.Errors[why]++
+		c.Errors[why]++
 	}
-	if err == nil && t.Successes.Histogram != nil {
-		record(t.Successes, now.Sub(r.due))
-	}
-	if t.interval.Latency.Histogram != nil {
-		t.interval.done(now.Sub(r.due), err)
+	if err == nil && c.Successes.Histogram != nil {
+		record(c.Successes, now.Sub(r.due))
 	}
 }
 
 // unbounded counts a request that has waited, and of whose end nothing is known.
-func (t *tally) unbounded(waited time.Duration) {
-	record(t.Latency, slowest)
-	record(t.Least, waited)
+func (c *Counts) unbounded(waited time.Duration) {
+	record(c.Latency, slowest)
+	record(c.Least, waited)
 }
 
 func record(h Histogram, d time.Duration) {
@@ -261,8 +258,8 @@ var varying = regexp.MustCompile(`\b(?:[0-9]{4,}|[0-9a-f]*[0-9][0-9a-f]*(?:-[0-9
 
 // reason returns an error's text without what differs from one request to the next.
 func reason(err error) string {
-	if gone(err) {
-		return errGone.Error()
+	if connectionEnded(err) {
+		return errEnded.Error()
 	}
 	for {
 		inner := errors.Unwrap(err)

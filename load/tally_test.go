@@ -24,8 +24,8 @@ func TestReasonsOfQUIC(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]string{
 		&quic.VersionNegotiationError{Ours: []quic.Version{quic.Version1}, Theirs: []quic.Version{quic.Version2}}: "no compatible QUIC version found",
-		&quic.IdleTimeoutError{}:                                "timeout: no recent network activity",
-		&url.Error{Op: "Get", URL: "http://h/17", Err: errGone}: errGone.Error(),
+		&quic.IdleTimeoutError{}:                                 "timeout: no recent network activity",
+		&url.Error{Op: "Get", URL: "http://h/17", Err: errEnded}: errEnded.Error(),
 	} {
 		if got := reason(err); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)
@@ -132,7 +132,7 @@ func TestMemoryPerConnection(t *testing.T) {
 			r, err := Run(t.Context(), Plan{Pacer: Constant{2000, 400 * time.Millisecond}, Lines: pool.Lines})
 			if err == nil && r.Failed() == 0 {
 				break
-			} else if err != nil || again == 0 || r.Errors[errGone.Error()] != r.Failed() {
+			} else if err != nil || again == 0 || r.Errors[errEnded.Error()] != r.Failed() {
 				t.Fatalf("%v, %+v", err, r)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 
 // Target says what to talk to and how.
 type Target struct {
-	// Proto is http1, http2, http3, grpc or websocket.
+	// Proto is http1, http2, http3, grpc, websocket or sse.
 	Proto string
 	// Conns is the number of connections. Streams is the number of requests under way at a time on
 	// each; it is 1 for http1.
@@ -85,13 +85,13 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	}
 	open, ok := map[string]func(context.Context, *Target, *Pool) error{
 		"http1": openHTTP1, "http2": openHTTP2, "http3": openExchanges, "grpc": openGRPC, "websocket": openWebSocket,
-		"connect": openConnect, "grpc-web": openWeb, "sse": openEvents,
+		"sse": openEvents,
 	}[t.Proto]
 	if !ok {
-		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3, grpc, websocket, connect, grpc-web or sse", t.Proto)
+		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3, grpc, websocket or sse", t.Proto)
 	}
-	own := *t // the caller's stays as it is
-	t = &own
+	clone := *t // the caller's stays as it is
+	t = &clone
 	t.meter = new(meter)
 	t.plain = t.plain || !hasLoops
 	if err := t.checkRequests(); err != nil {

@@ -15,16 +15,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // ReadTargets reads requests in either of vegeta's formats
 // (https://github.com/tsenart/vegeta#http-format). One has lines: a method and a URL, header
 // fields, "@file" for a body, and an empty line between requests. The other has one JSON object a
-// line, with method, url, header and body in base64. A number before the method, or the field
-// weight, says how many times as often as the others a request is sent. A body's file is looked for
-// beside the targets' file.
+// line, with method, url, header and body in base64. A body's file is looked for beside the targets'
+// file. Requests with the same method and URL have the same target.
 func ReadTargets(path string) ([]Request, error) {
 	text, err := readAll(path)
 	if err != nil {
@@ -41,7 +39,11 @@ func ReadTargets(path string) ([]Request, error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s has no requests", path)
 	}
-	return mixed(path, all)
+	for i := range all {
+		r := &all[i]
+		r.Target = cmp.Or(r.Method, http.MethodGet) + " " + unescapeBraces(r.URL.RequestURI())
+	}
+	return all, nil
 }
 
 // readAll reads a file; "-" is standard input.
@@ -50,53 +52,6 @@ func readAll(path string) ([]byte, error) {
 		return io.ReadAll(os.Stdin)
 	}
 	return os.ReadFile(path)
-}
-
-// A weighed request is sent so many times as often as one of weight 1.
-type weighed struct {
-	Request
-	weight int
-}
-
-// mostMixed is how long the sequence of a mix may be.
-const mostMixed = 10_000
-
-// mixed names the targets, and returns a sequence that has each as often as its weight says, spread
-// evenly: next comes the one that is furthest behind its share.
-func mixed(path string, all []weighed) (out []Request, err error) {
-	total, named := 0, map[string]int{}
-	for i := range all {
-		r := &all[i]
-		if r.weight < 1 || r.weight > mostMixed {
-			return nil, fmt.Errorf("%s: request %d: its weight is %d: want 1 to %d", path, i+1, r.weight, mostMixed)
-		}
-		total += r.weight
-		r.Target = cmp.Or(r.Method, http.MethodGet) + " " + unescapeBraces(r.URL.RequestURI())
-		if named[r.Target]++; named[r.Target] > 1 {
-			r.Target += fmt.Sprintf(" (%d)", named[r.Target])
-		}
-	}
-	if total > mostMixed && total > len(all) {
-		return nil, fmt.Errorf("%s: the weights' sum is %d: want at most %d, in lowest terms", path, total, mostMixed)
-	}
-	if total == len(all) {
-		for i := range all {
-			out = append(out, all[i].Request)
-		}
-		return out, nil
-	}
-	credit := make([]int, len(all))
-	for range total {
-		best := 0
-		for i := range all {
-			if credit[i] += all[i].weight; credit[i] > credit[best] {
-				best = i
-			}
-		}
-		credit[best] -= total
-		out = append(out, all[best].Request)
-	}
-	return out, nil
 }
 
 var schemes = []string{"http", "https", "ws", "wss"}
@@ -111,9 +66,9 @@ func ParseURL(text string) (*url.URL, error) {
 }
 
 // newRequest matches the first line of a request.
-var newRequest = regexp.MustCompile(`^([0-9]+ +)?[A-Z]+\s+\S+://`)
+var newRequest = regexp.MustCompile(`^[A-Z]+\s+\S+://`)
 
-func readHTTPTargets(path string, text []byte) (out []weighed, err error) {
+func readHTTPTargets(path string, text []byte) (out []Request, err error) {
 	var r *Request
 	n := 0
 	for line := range strings.Lines(string(text)) {
@@ -126,19 +81,13 @@ func readHTTPTargets(path string, text []byte) (out []weighed, err error) {
 		case line == "":
 			r = nil
 		case r == nil || newRequest.MatchString(line): // vegeta needs no empty line
-			weight := 1
-			if first, rest, ok := strings.Cut(line, " "); ok {
-				if n, err := strconv.Atoi(first); err == nil {
-					weight, line = n, strings.TrimSpace(rest)
-				}
-			}
 			method, address, _ := strings.Cut(line, " ")
 			u, err := ParseURL(strings.TrimSpace(address))
 			if err != nil {
 				return nil, fail(fmt.Errorf("want a method and a URL: %w", err))
 			}
-			out = append(out, weighed{Request{Method: method, URL: u, Header: http.Header{}}, weight})
-			r = &out[len(out)-1].Request
+			out = append(out, Request{Method: method, URL: u, Header: http.Header{}})
+			r = &out[len(out)-1]
 		case strings.HasPrefix(line, "@"):
 			file := line[1:]
 			if !filepath.IsAbs(file) {
@@ -156,7 +105,7 @@ func readHTTPTargets(path string, text []byte) (out []weighed, err error) {
 	return out, nil
 }
 
-func readJSONTargets(path string, text []byte) (out []weighed, err error) {
+func readJSONTargets(path string, text []byte) (out []Request, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	for n := 1; ; n++ {
 		var target struct {
@@ -164,9 +113,7 @@ func readJSONTargets(path string, text []byte) (out []weighed, err error) {
 			URL    string
 			Header http.Header
 			Body   []byte
-			Weight int
 		}
-		target.Weight = 1
 		if err := decoder.Decode(&target); errors.Is(err, io.EOF) {
 			return out, nil
 		} else if err != nil {
@@ -182,24 +129,19 @@ func readJSONTargets(path string, text []byte) (out []weighed, err error) {
 				r.Header.Add(name, value)
 			}
 		}
-		out = append(out, weighed{r, target.Weight})
+		out = append(out, r)
 	}
 }
 
 // FillIn replaces {{name}} by the values of a file, in URLs, header fields and bodies: it returns
-// each request with the first row, then each with the second, and so on. The file is CSV whose first
-// line names the columns or, if it begins with a brace, one JSON object a line. Of more rows than
-// fit the memory, so many are used as do; left reports that there are others.
+// each request with the first row, then each with the second, and so on. The first line of the CSV
+// names the columns. If the rows need too much memory, the first ones are used, and left is true.
 func FillIn(requests []Request, path string) (out []Request, rows int, left bool, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, 0, false, err
 	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	next := csvRows(text)
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		next = jsonRows(text)
-	}
+	next := csvRows(bytes.TrimPrefix(text, []byte("\ufeff")))
 	for size := 0; ; rows++ {
 		row, err := next()
 		switch {
@@ -246,31 +188,6 @@ func csvRows(text []byte) func() (map[string]string, error) {
 		}
 		for i, value := range line {
 			row[names[i]] = value
-		}
-		return row, nil
-	}
-}
-
-// jsonRows returns the objects of JSON, one a call.
-func jsonRows(text []byte) func() (map[string]string, error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	n := 0
-	return func() (map[string]string, error) {
-		n++
-		var object map[string]any
-		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
-			return nil, err
-		} else if err != nil {
-			return nil, fmt.Errorf("row %d: %w", n, err)
-		}
-		row := map[string]string{}
-		for name, value := range object {
-			if s, ok := value.(string); ok {
-				row[name] = s
-			} else if text, err := json.Marshal(value); err == nil {
-				row[name] = string(text)
-			}
 		}
 		return row, nil
 	}

@@ -79,12 +79,12 @@ func (w *Work) sent(t timing) (ok bool) {
 	}
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.Account.Begun++
+	w.tally.counts.Account.Begun++
 	// Shortfall is about the server and the connections: it leaves out for how long the generator
 	// made the request wait, and tolerates a hundredth of the plan.
 	ready := t.sent.Add(-t.charged.Sub(t.due))
 	if ready.Sub(w.run.end) <= w.run.end.Sub(w.run.start)/100 {
-		w.tally.Account.SentOnTime++
+		w.tally.counts.Account.SentOnTime++
 	}
 	return true
 }
@@ -93,7 +93,7 @@ func (w *Work) sent(t timing) (ok bool) {
 func (w *Work) paused(missed time.Duration) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.Paused += missed
+	w.tally.counts.Paused += missed
 	w.tally.intervalPaused += missed
 }
 
@@ -112,17 +112,20 @@ func (w *Work) done(target int, t timing, now, earliest time.Time, status int, e
 		if why := ownLimit(err); why != "" {
 			w.tally.mu.Lock()
 			defer w.tally.mu.Unlock()
-			w.tally.Account.Limits[why]++
-			w.tally.Account.NotSent++
-			w.tally.unbounded(now.Sub(t.due))
+			w.tally.counts.Account.Limits[why]++
+			w.tally.counts.Account.NotSent++
+			w.tally.counts.unbounded(now.Sub(t.due))
 			return
 		}
 	}
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.done(t, now, earliest, status, err)
-	if target >= 0 && target < len(w.tally.Targets) {
-		w.tally.Targets[target].done(now.Sub(t.due), err)
+	w.tally.counts.done(t, now, earliest, status, err)
+	if w.tally.interval.Latency.Histogram != nil {
+		w.tally.interval.done(now.Sub(t.due), err)
+	}
+	if targets := w.tally.counts.Targets; target >= 0 && target < len(targets) {
+		targets[target].done(now.Sub(t.due), err)
 	}
 }
 
@@ -145,15 +148,15 @@ func (w *Work) message(sent bool, latency time.Duration) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
 	if sent {
-		w.tally.Messages.Sent++
+		w.tally.counts.Messages.Sent++
 	} else {
-		w.tally.Messages.Received++
+		w.tally.counts.Messages.Received++
 	}
 	if latency > 0 {
-		if w.tally.Messages.Latency.Histogram == nil {
-			w.tally.Messages.Latency = newLatencies()
+		if w.tally.counts.Messages.Latency.Histogram == nil {
+			w.tally.counts.Messages.Latency = newLatencies()
 		}
-		record(w.tally.Messages.Latency, latency)
+		record(w.tally.counts.Messages.Latency, latency)
 	}
 }
 
@@ -162,16 +165,16 @@ func (w *Work) message(sent bool, latency time.Duration) {
 func (w *Work) giveUp(t timing, now time.Time) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.Account.Unanswered++
-	w.tally.unbounded(now.Sub(t.charged))
+	w.tally.counts.Account.Unanswered++
+	w.tally.counts.unbounded(now.Sub(t.charged))
 }
 
 // notSent counts a request that was due and was not sent, because all connections were busy.
 func (w *Work) notSent(due, now time.Time) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.Account.NotSent++
-	w.tally.unbounded(now.Sub(due))
+	w.tally.counts.Account.NotSent++
+	w.tally.counts.unbounded(now.Sub(due))
 }
 
 func later(a, b time.Time) time.Time {

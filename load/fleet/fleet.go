@@ -78,18 +78,15 @@ func PathOf(name string) string { return folder + "/" + name }
 // published is the content of the ConfigMap that has the Job's name.
 type published struct {
 	Load
-	Seed      uint64
-	Start, At time.Time // when the first request is due; when that was published
-	Ready     map[string]time.Time
-	Stop      time.Time // when the workers were told to stop; zero if they were not
+	Seed  uint64
+	Start time.Time // when the first request is due; zero until all workers are ready
+	Stop  time.Time // when the workers were told to stop; zero if they were not
 }
 
 // report is the content of a worker's ConfigMap.
 type report struct {
-	Ready    time.Time // when its connections were open, by its own clock
-	Released time.Time // when it saw the start time
-	Part     load.Part
-	Whole    bool // it ended early, but Part has everything that it sent
+	Part  load.Part
+	Whole bool // it ended early, but Part has everything that it sent
 
 	version string // of the object
 }
@@ -224,9 +221,7 @@ func (p *Plan) job() *batchv1.Job {
 // Outcome is the result of a fleet's plan.
 type Outcome struct {
 	*load.Result
-	// Clocks is the most by which a worker's clock may differ from the command's.
-	Clocks time.Duration
-	Notes  []string
+	Notes []string
 }
 
 // merge makes one result of all reports.
@@ -245,13 +240,6 @@ func merge(plan *published, reports map[string]report) *Outcome {
 			out.Notes = append(out.Notes, fmt.Sprintf("worker %d (%s) was ended early, and has reported everything that it sent", r.Part.Worker, name))
 		default:
 			out.Notes = append(out.Notes, fmt.Sprintf("worker %d (%s) ended before it had reported everything", r.Part.Worker, name))
-		}
-		// The command's clock minus the worker's is at least the difference from publishing the
-		// start to the worker's seeing it, and at most the difference from the worker's being ready
-		// to the command's seeing that.
-		if seen, known := plan.Ready[name]; known && !r.Released.IsZero() {
-			low, high := plan.At.Sub(r.Released), seen.Sub(r.Ready)
-			out.Clocks = max(out.Clocks, low.Abs(), high.Abs())
 		}
 	}
 	lasted := plan.Duration

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,38 +23,37 @@ import (
 const (
 	// quiet is how long a worker, or the cluster, may be silent before that is said.
 	quiet = 5 * time.Second
-	// away is how long the cluster may be silent before the command gives up.
-	away = 10 * time.Minute
+	// giveUp is how long the cluster may be silent before the command gives up.
+	giveUp = 10 * time.Minute
 )
 
 // follower is the state of one call of Follow.
 type follower struct {
-	*Client
-	job string
-	say func(string)
+	client *Client
+	job    string
+	say    func(string)
 
 	plan    published
-	version string               // of the plan's object
-	ended   bool                 // the Job has
-	reports map[string]report    // by pod
-	ready   map[string]time.Time // when each pod was first heard of
-	workers map[int]*heardOf
+	version string            // of the plan's object
+	ended   bool              // the Job has
+	reports map[string]report // by pod
+	workers map[int]*heardWorker
 	told    time.Time       // when it was last said that workers are not ready
 	why     map[string]bool // what was said about pods that do not run
-	reach
+	reach   reach
 }
 
 // reach is whether the cluster answers.
 type reach struct {
-	reached time.Time            // when it last did
-	lost    bool                 // it was said that it does not
-	back    time.Time            // when it answered for the first time after that
-	last    error                // the last error
-	refused map[string]time.Time // since when it refuses something
+	reached  time.Time            // when it last did
+	lost     bool                 // it was said that it does not
+	regained time.Time            // when it answered for the first time after that
+	last     error                // the last error
+	refused  map[string]time.Time // since when it refuses something
 }
 
-// heardOf is a worker of which a report has come.
-type heardOf struct {
+// heardWorker is a worker of which a report has come.
+type heardWorker struct {
 	pod    string // its last one
 	at     time.Time
 	silent bool // it was named because nothing has come since
@@ -65,10 +63,10 @@ type heardOf struct {
 func (c *Client) follower(job string, say func(string)) *follower {
 	now := time.Now()
 	return &follower{
-		Client: c, job: job, say: say,
-		reports: map[string]report{}, ready: map[string]time.Time{}, workers: map[int]*heardOf{},
+		client: c, job: job, say: say,
+		reports: map[string]report{}, workers: map[int]*heardWorker{},
 		told: now, why: map[string]bool{},
-		reach: reach{reached: now, back: now, refused: map[string]time.Time{}},
+		reach: reach{reached: now, regained: now, refused: map[string]time.Time{}},
 	}
 }
 
@@ -81,7 +79,7 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 		return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.namespace, err)
 	}
 	if f.plan.Start.IsZero() {
-		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers), f.plan.Workers, job), ctx.Err(), f.last)
+		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers), f.plan.Workers, job), ctx.Err(), f.reach.last)
 	}
 	return merge(&f.plan, f.reports), nil
 }
@@ -122,9 +120,9 @@ func (f *follower) gather(ctx context.Context) error {
 			interrupted, until = nil, now.Add(farewell)
 		}
 		switch {
-		case now.Sub(f.reached) > away:
-			return f.last
-		case ctx.Err() != nil && (f.plan.Start.IsZero() || now.After(until)), f.over(now):
+		case now.Sub(f.reach.reached) > giveUp:
+			return f.reach.last
+		case ctx.Err() != nil && (f.plan.Start.IsZero() || now.After(until)), f.complete(now):
 			return f.read(on)
 		case ctx.Err() != nil && f.plan.Stop.IsZero() && f.version != "":
 			plan := f.plan
@@ -155,7 +153,7 @@ func (f *follower) watchReports(ctx context.Context, changes chan<- change) {
 		}
 	}
 	report := func(object *corev1.ConfigMap) bool { return tell(change{report: object}) }
-	for tell(change{err: f.watch(ctx, f.own(), report)}) {
+	for tell(change{err: f.client.watch(ctx, f.selection(), report)}) {
 		time.Sleep(100 * time.Millisecond)
 	}
 }
@@ -164,10 +162,10 @@ func (f *follower) watchReports(ctx context.Context, changes chan<- change) {
 func (f *follower) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
-	job, err := f.jobs.Get(ctx, f.job, metav1.GetOptions{})
+	job, err := f.client.jobs.Get(ctx, f.job, metav1.GetOptions{})
 	if err == nil {
 		var object *corev1.ConfigMap
-		if object, err = f.maps.Get(ctx, f.job, metav1.GetOptions{}); err == nil {
+		if object, err = f.client.maps.Get(ctx, f.job, metav1.GetOptions{}); err == nil {
 			err = json.Unmarshal([]byte(object.Data["plan"]), &f.plan)
 			f.version = object.ResourceVersion
 		}
@@ -188,8 +186,8 @@ func (f *follower) look(ctx context.Context) error {
 	return nil
 }
 
-// own selects what belongs to the Job.
-func (f *follower) own() metav1.ListOptions {
+// selection selects what belongs to the Job.
+func (f *follower) selection() metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: label + "=" + f.job}
 }
 
@@ -208,13 +206,12 @@ func (f *follower) take(object *corev1.ConfigMap) error {
 	index := r.Part.Worker
 	worker, heard := f.workers[index]
 	if !heard {
-		worker = new(heardOf)
+		worker = new(heardWorker)
 		f.workers[index] = worker
 	}
 	worker.at = time.Now()
 	worker.final = worker.final || r.Part.Final
 	if !known {
-		f.ready[object.Name] = worker.at
 		worker.pod = object.Name
 	}
 	if worker.silent {
@@ -226,19 +223,19 @@ func (f *follower) take(object *corev1.ConfigMap) error {
 
 // answered says when the cluster ceases to answer, and when it answers again.
 func (f *follower) answered(now time.Time, err error) {
-	gone := now.Sub(f.reached) > quiet
+	silent := now.Sub(f.reach.reached) > quiet
 	switch {
-	case err != nil && gone && !f.lost:
-		f.lost = true
+	case err != nil && silent && !f.reach.lost:
+		f.reach.lost = true
 		f.say(fmt.Sprintf("the cluster does not answer; workers that run continue for %v: %v", silence, err))
-	case err == nil && f.lost:
-		f.lost = false
+	case err == nil && f.reach.lost:
+		f.reach.lost = false
 		f.say("the cluster answers again")
 	}
 	if err == nil {
-		f.reached = now
-		if gone {
-			f.back = now
+		f.reach.reached = now
+		if silent {
+			f.reach.regained = now
 		}
 	}
 }
@@ -247,22 +244,22 @@ func (f *follower) answered(now time.Time, err error) {
 // pass: it is asked again.
 func (f *follower) refusal(what string, err error) error {
 	if err != nil {
-		f.last = err
+		f.reach.last = err
 	}
-	since, refused := f.refused[what]
+	since, refused := f.reach.refused[what]
 	switch {
 	case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
-		delete(f.refused, what)
+		delete(f.reach.refused, what)
 	case !refused:
-		f.refused[what] = time.Now()
+		f.reach.refused[what] = time.Now()
 	case time.Since(since) > refusing:
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-// over reports whether no more reports are to be expected.
-func (f *follower) over(now time.Time) bool {
+// complete reports whether no more reports are to be expected.
+func (f *follower) complete(now time.Time) bool {
 	if f.ended || f.plan.Start.IsZero() {
 		return f.ended
 	}
@@ -281,9 +278,7 @@ func (f *follower) start(ctx context.Context) error {
 		return nil
 	}
 	plan := f.plan
-	plan.At = time.Now()
-	plan.Start = plan.At.Add(startIn)
-	plan.Ready = maps.Clone(f.ready)
+	plan.Start = time.Now().Add(startIn)
 	err := f.publish(ctx, plan)
 	if err == nil {
 		f.say(fmt.Sprintf("%d workers are ready and begin at %s", plan.Workers, plan.Start.Format(time.TimeOnly)))
@@ -294,7 +289,7 @@ func (f *follower) start(ctx context.Context) error {
 // nameSilent names the workers from which nothing comes.
 func (f *follower) nameSilent(now time.Time) {
 	for index, worker := range f.workers {
-		since := slices.MaxFunc([]time.Time{worker.at, f.back, f.plan.Start}, time.Time.Compare)
+		since := slices.MaxFunc([]time.Time{worker.at, f.reach.regained, f.plan.Start}, time.Time.Compare)
 		if now.Sub(since) > quiet && !worker.silent && !worker.final {
 			worker.silent = true
 			f.say(fmt.Sprintf("worker %d (%s) has not reported for %v", index, worker.pod, now.Sub(worker.at).Round(time.Second)))
@@ -310,7 +305,7 @@ func (f *follower) reasons(ctx context.Context, now time.Time) {
 		f.told = now
 		f.say(fmt.Sprintf("%d of %d workers are ready", len(f.workers), f.plan.Workers))
 	}
-	pods, err := kube.Pods.In(f.cluster, f.namespace).List(ctx, f.own())
+	pods, err := kube.Pods.In(f.client.cluster, f.client.namespace).List(ctx, f.selection())
 	if err != nil {
 		return // it may be without that right
 	}
@@ -321,17 +316,17 @@ func (f *follower) reasons(ctx context.Context, now time.Time) {
 		}
 	}
 	for i := range pods.Items {
-		if why := trouble(&pods.Items[i]); why != "" {
+		if why := podProblem(&pods.Items[i]); why != "" {
 			once(why, fmt.Sprintf("the pod %s: %s", pods.Items[i].Name, why))
 		}
 	}
 	if n := len(pods.Items); late && n < f.plan.Workers {
-		once("few", fmt.Sprintf("there are %d of %d pods: kubectl describe job %s -n %s says why", n, f.plan.Workers, f.job, f.namespace))
+		once("few", fmt.Sprintf("there are %d of %d pods: kubectl describe job %s -n %s says why", n, f.plan.Workers, f.job, f.client.namespace))
 	}
 }
 
-// trouble says why a pod does not run, or "" if it does or no reason is known.
-func trouble(pod *corev1.Pod) string {
+// podProblem says why a pod does not run, or "" if it does or no reason is known.
+func podProblem(pod *corev1.Pod) string {
 	for i := range pod.Status.ContainerStatuses {
 		state := &pod.Status.ContainerStatuses[i].State
 		if waiting := state.Waiting; waiting != nil && waiting.Message != "" {
@@ -353,9 +348,9 @@ func trouble(pod *corev1.Pod) string {
 
 // read reads all reports once more, if the cluster answers: the watch may not have told the last.
 func (f *follower) read(ctx context.Context) error {
-	all, err := f.maps.List(ctx, f.own())
+	all, err := f.client.maps.List(ctx, f.selection())
 	if err != nil {
-		f.last = err
+		f.reach.last = err
 		return nil
 	}
 	for i := range all.Items {
@@ -378,7 +373,7 @@ func (f *follower) publish(ctx context.Context, plan published) error {
 	if err != nil {
 		return err
 	}
-	object, err := f.maps.Patch(ctx, f.job, types.MergePatchType, patch, metav1.PatchOptions{})
+	object, err := f.client.maps.Patch(ctx, f.job, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
 		f.version = "" // another command may have published it, or the cluster may have, without answering
 		return err

@@ -97,7 +97,7 @@ func TestTrouble(t *testing.T) {
 		{ended(corev1.ContainerStateTerminated{ExitCode: 2, Reason: "Error", Message: "1\n2\n3\n4\n5\nlast\n"}), "ended on n1 with status 2: Error: 2\n3\n4\n5\nlast"},
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}, Status: r.status}
-		if got := trouble(pod); got != r.want {
+		if got := podProblem(pod); got != r.want {
 			t.Errorf("%+v: %q, want %q", r.status, got, r.want)
 		}
 	}

@@ -97,7 +97,6 @@ type worker struct {
 
 // ready reports that the connections are open, and waits until the start time is published.
 func (w *worker) ready(ctx context.Context) (time.Time, error) {
-	w.last.Ready = time.Now()
 	w.last.Part.Worker = w.index
 	written := func(ctx context.Context) (bool, error) { return w.write(ctx) == nil, nil }
 	if err := wait.PollUntilContextCancel(ctx, reportEvery, true, written); err != nil {
@@ -110,7 +109,6 @@ func (w *worker) ready(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	w.last.Released = time.Now()
 	return p.Start, nil
 }
 

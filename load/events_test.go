@@ -2,14 +2,11 @@ package load
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,60 +70,6 @@ func TestServerSentEvents(t *testing.T) {
 	})
 	if r.Failed() != 0 || r.Messages.Received != 6 {
 		t.Errorf("%d failed, %d received", r.Failed(), r.Messages.Received)
-	}
-}
-
-// A call of the Connect protocol is a POST request with JSON, and fails by its status.
-func TestConnect(t *testing.T) {
-	var n atomic.Int64
-	r := ran(t, &Target{Proto: "connect", RPC: "pkg.Greeter/Hello", Request: Request{Body: []byte(`{"name":"x"}`)}}, 6, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if r.Method != "POST" || r.URL.Path != "/pkg.Greeter/Hello" || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Connect-Protocol-Version") != "1" || string(body) != `{"name":"x"}` {
-			t.Errorf("%s %s %v %s", r.Method, r.URL, r.Header, body)
-		}
-		if n.Add(1)%3 == 0 {
-			w.WriteHeader(http.StatusTooManyRequests)
-			_, _ = io.WriteString(w, `{"code":"resource_exhausted"}`)
-		}
-	})
-	if r.Done != 6 || r.Failed() != 2 || r.Statuses[429] != 2 {
-		t.Errorf("%d done, %v, %v", r.Done, r.Statuses, r.Errors)
-	}
-}
-
-// An answer of gRPC-Web is a success by its trailers, which are in the body, or in the header.
-func TestWeb(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "hello.proto")
-	if err := os.WriteFile(file, []byte("syntax = \"proto3\";\npackage pkg;\nmessage M { string name = 1; }\nservice Greeter { rpc Hello(M) returns (M); }\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	frame := func(flag byte, text string) string {
-		return string(binary.BigEndian.AppendUint32([]byte{flag}, uint32(len(text)))) + text
-	}
-	answers := []string{
-		frame(0, "\n\x01x") + frame(0x80, "grpc-status: 0\r\n"),
-		frame(0, "\n\x01x") + frame(0x80, "grpc-status: 5\r\ngrpc-message: no such thing\r\n"),
-		"",
-		frame(0, "\n\x01x"),
-		frame(0, "\n\x01x")[:6],
-		frame(0x80, "grpc-status: 0\r\n"),
-	}
-	var n atomic.Int64
-	r := ran(t, &Target{Proto: "grpc-web", RPC: "pkg.Greeter/Hello", ProtoFile: file, Request: Request{Body: []byte(`{"name":"x"}`)}}, 6, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if r.URL.Path != "/pkg.Greeter/Hello" || r.Header.Get("Content-Type") != "application/grpc-web+proto" || r.Header.Get("X-Grpc-Web") != "1" || string(body) != frame(0, "\n\x01x") {
-			t.Errorf("%s %s %v %q", r.Method, r.URL, r.Header, body)
-		}
-		i := n.Add(1) - 1
-		w.Header().Set("Content-Type", "application/grpc-web+proto")
-		if i == 2 {
-			w.Header().Set("Grpc-Status", "16")
-		}
-		_, _ = io.WriteString(w, answers[i])
-	})
-	want := map[string]int64{"NotFound: no such thing": 1, "Unauthenticated: ": 1, "the answer has no grpc-status": 1, "the answer is cut": 1, "the answer is not exactly one message": 1}
-	if fmt.Sprint(r.Errors) != fmt.Sprint(want) || r.Done != 6 {
-		t.Errorf("%d done, %v", r.Done, r.Errors)
 	}
 }
 
