@@ -141,7 +141,7 @@ func TestProfileWrongInput(t *testing.T) {
 		"good --seconds 0":                 "--seconds: want at least 1",
 		server.URL + "/page":               `text, not a profile in pprof's format: it begins "<!DOCTYPE html>"`,
 		server.URL + "/gone":               `404 Not Found: "<html>"` + "\nhint: the server must import net/http/pprof",
-		server.URL + "/debug/pprof/":       "Of 0.1 cores",
+		server.URL + "/debug/pprof/":       "Of 0.1 cores messages take",
 		server.URL + "/debug/pprof/allocs": "of allocations alone",
 	} {
 		var out, said bytes.Buffer

@@ -71,10 +71,11 @@ func (s *Summary) published() *Summary {
 	return &out
 }
 
-// worthy returns the places in the user's code where a change may be worth it.
+// worthy returns the places in the user's code where a change may be worth it. What sends bytes is
+// among the shares.
 func worthy(s *Summary) (sites []Site) {
 	for _, site := range s.Sites {
-		if site.All() >= WorthIt && site.Function != "" {
+		if site.All() >= WorthIt && site.Function != "" && site.Stage != "send" {
 			sites = append(sites, site)
 		}
 	}
@@ -89,9 +90,9 @@ func profileHeadline(s *Summary) string {
 	} else if s.CPUSeconds != nil {
 		text = fmt.Sprintf("%.3g s of CPU time", *s.CPUSeconds)
 	}
-	text = fmt.Sprintf("Of %s messages take %s, garbage %s", text, share(s.Messages), tenths(s.Garbage.Value))
+	text = fmt.Sprintf("Of %s messages take %s", text, share(s.Messages))
 	if s.MessagesGarbage != nil {
-		text += fmt.Sprintf(" (%s of it theirs)", tenths(*s.MessagesGarbage))
+		text += fmt.Sprintf(", and %s of the garbage is theirs", tenths(*s.MessagesGarbage))
 	}
 	return text + "."
 }
