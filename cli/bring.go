@@ -62,7 +62,7 @@ with list, run, show, compare and history for your message's rows.`,
 	f.StringArrayVarP(&flags.folders, "proto-path", "I", nil, "`folder` in which the file and its imports are found; may be repeated")
 	f.StringVar(&flags.message, "message", "", "`name` of the message, or the end of it (default the only one)")
 	f.StringVar(&flags.typ, "type", "", "`name` of the struct, in a Go package")
-	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb, or - for JSON on standard input (default: samples are drawn)")
+	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb, or - for JSON on standard input")
 	f.StringVar(&flags.path, "path", "", "`place` of JSON documents that is brought alone, such as spec.containers or paths.*.get")
 	f.BoolVar(&flags.typed, "typed", false, "times, UUIDs and words of a few in JSON samples have types of their own, not text")
 	f.StringVar(&flags.html, "html", "", "write the result as a page to this `file` too")
@@ -267,20 +267,14 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	if flags.typed && !bring.IsJSON(args[0]) {
 		return nil, errors.New("--typed is for JSON without a schema")
 	}
-	if flags.path != "" && len(flags.samples) == 0 {
-		return nil, hinted(errors.New("--path is a place of JSON samples, and there are none"), "--sample names a file of them")
+	if len(flags.samples) == 0 {
+		return nil, hinted(fmt.Errorf("%s: a schema needs samples", original.FullName()), "name a file of them with --sample: .json, .ndjson, .txtpb or .binpb")
 	}
 	samples, err := schema.ReadSamples(flags.samples, bring.Part(flags.path), original, normal)
-	if len(flags.samples) == 0 {
-		samples, err = bring.DrawSamples(record.DefaultSeed, original, normal)
-	}
 	if err != nil {
 		return nil, err
 	}
 	doc := fmt.Sprintf("%s of %s", original.FullName(), filepath.Base(args[0]))
-	if len(flags.samples) == 0 {
-		doc += ", drawn and not real,"
-	}
 	return &broughtMessage{string(original.Name()), string(original.FullName()), doc, samples, func(w *bring.Workspace, bringer usermsg.Maker) (*bring.Built, error) {
 		return w.Build(cmd.Context(), bringer, normal)
 	}}, nil

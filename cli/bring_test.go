@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,20 +19,6 @@ func TestBringMeasuresForWhatIsLeftOfTwoMinutes(t *testing.T) {
 		if got := lookAfter(spent); got != want {
 			t.Errorf("after %v: %v, want %v", spent, got, want)
 		}
-	}
-}
-
-// --path is a place of JSON samples.
-func TestBringPathWithoutSamples(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "a.proto")
-	if err := os.WriteFile(file, []byte("syntax = \"proto3\";\nmessage A { string s = 1; }\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	root := postage.newRoot()
-	root.SetContext(t.Context())
-	root.SetErr(io.Discard)
-	if _, err := readSchema(root, []string{file}, bringFlags{path: "spec.a"}); err == nil || !strings.Contains(err.Error(), "--path") {
-		t.Errorf("%v, want that there are no samples", err)
 	}
 }
 

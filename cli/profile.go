@@ -10,12 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +20,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/cost"
 	"postage/internal/feature/profile"
 )
 
@@ -36,9 +32,7 @@ type profileFlags struct {
 	main      string
 	label     string
 	with      string
-	size      float64
 	anyFormat bool
-	corePrice float64
 }
 
 func profileCommand() *cobra.Command {
@@ -50,10 +44,10 @@ func profileCommand() *cobra.Command {
 format, or URLs of servers with net/http/pprof, whose profiles are taken at the same time. Several of each, of many replicas, are added up.
 
 Each sample belongs to the nearest caller that is not a helper, such as runtime or strings: a library, or your own code, also where a library calls it back.
-What a change would save is that share times a measured ratio: of --with, or else of a table that comes with postage. Nothing leaves this machine.`,
+What a change would save is that share times the ratio that your own message's record has: --with. Nothing leaves this machine.`,
 		Example: `  postage profile http://localhost:6060 --seconds 30
-  postage profile cpu.pprof allocs.pprof --any-format
-  postage profile cpu.pprof --with .postage/runs/latest`,
+  postage profile cpu.pprof allocs.pprof
+  postage profile cpu.pprof allocs.pprof --with .postage/runs/latest`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runProfile(cmd, args, &f) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -67,9 +61,7 @@ What a change would save is that share times a measured ratio: of --with, or els
 	flags.StringVar(&f.main, "main", "", "`path` of your own module (default: what the profiled program says, if it is on this machine)")
 	flags.StringVar(&f.label, "label", "", "only the CPU time of samples with this `label`, such as endpoint=/render")
 	flags.StringVar(&f.with, "with", "", "`record` to take ratios from: postage bring makes one of your own message")
-	flags.Float64Var(&f.size, "size", 0, "how many `bytes` a message has, uncompressed: ratios are then of messages of about that size")
-	flags.BoolVar(&f.anyFormat, "any-format", false, "also what changes the bytes on the wire")
-	flags.Float64Var(&f.corePrice, "core-price", cost.DefaultCPUHour, "`USD` that a core costs an hour")
+	flags.BoolVar(&f.anyFormat, "any-format", false, "with --with: also what changes the bytes on the wire")
 	f.register(cmd)
 	return cmd
 }
@@ -80,10 +72,8 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 		return errors.New("--seconds: want at least 1")
 	case f.label != "" && !strings.Contains(f.label, "="):
 		return fmt.Errorf("--label %s: want a name and a value, such as endpoint=/render", f.label)
-	case !(f.corePrice >= 0):
-		return fmt.Errorf("--core-price %v: must not be less than 0", f.corePrice)
-	case !(f.size >= 0) || f.size > 0 && f.with != "":
-		return fmt.Errorf("--size %v: must not be less than 0, and does not go with --with, which has your own message", f.size)
+	case f.anyFormat && f.with == "":
+		return errors.New("--any-format is for the changes that --with lists")
 	}
 	table, err := profile.NewOwners()
 	if err != nil {
@@ -102,13 +92,16 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	if err != nil {
 		return err
 	}
-	costs, err := f.costs()
-	if err != nil {
-		return err
-	}
-	s.Predict(table, costs, f.anyFormat, f.corePrice)
-	for i := range s.Sites {
-		s.Sites[i].Checks = checksOf(&s.Sites[i])
+	if f.with != "" {
+		rec, err := loadRun(f.with)
+		if err != nil {
+			return err
+		}
+		costs, err := profile.CostsOf(rec, f.with)
+		if err != nil {
+			return fmt.Errorf("--with %w", err)
+		}
+		s.Predict(table, costs, f.anyFormat)
 	}
 	return profile.Print(cmd.OutOrStdout(), s, f.form(cmd))
 }
@@ -244,86 +237,4 @@ func fetchProfile(ctx context.Context, client *http.Client, name string, header 
 	}
 	defer response.Body.Close()
 	return profile.Read(response.Request.URL.Redacted(), response.Body)
-}
-
-// costs returns where ratios are taken from: the named record, or else the shipped table.
-func (f *profileFlags) costs() (*profile.Costs, error) {
-	if f.with == "" {
-		return profile.ShippedCosts(f.size)
-	}
-	rec, err := loadRun(f.with)
-	if err != nil {
-		return nil, err
-	}
-	costs := profile.CostsOf(rec, f.with)
-	if costs.None() {
-		return nil, hinted(fmt.Errorf("--with %s: it has no rows that encode, decode, store or serialize", f.with), "without --with, ratios are of the table that Postage has")
-	}
-	return costs, nil
-}
-
-// checksOf returns the commands that check a site's savings: with the message's schema, if the
-// module has it, or its Go type, and with the package's benchmarks, if it has any.
-func checksOf(site *profile.Site) (commands []string) {
-	if len(site.Savings) == 0 {
-		return nil
-	}
-	place := site.Package
-	if place == "main" {
-		place = filepath.Dir(site.File)
-	}
-	if schema := schemaOf(site.File, site.Message); schema != "" {
-		commands = append(commands, fmt.Sprintf("postage bring %s --message %s --sample FILE", schema, site.Message))
-	} else if site.Package == "main" && site.OfStructs() { // whose types no other program can use
-		commands = append(commands, "postage bring SAMPLES.ndjson --now "+strings.TrimPrefix(site.Now, "codec="))
-	} else if place != "" && site.OfStructs() {
-		commands = append(commands, fmt.Sprintf("postage bring %s --type TYPE --sample FILE", place))
-	}
-	if place != "" && hasBenchmarks(filepath.Dir(site.File)) {
-		commands = append(commands, "postage bench "+place)
-	}
-	return commands
-}
-
-// hasBenchmarks reports whether a folder's tests have a benchmark.
-func hasBenchmarks(folder string) bool {
-	files, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	return slices.ContainsFunc(files, func(file string) bool {
-		text, err := os.ReadFile(file)
-		return err == nil && bytes.Contains(text, []byte("\nfunc Benchmark"))
-	})
-}
-
-// mostFiles is how many of a module's files are searched for a schema.
-const mostFiles = 20_000
-
-// schemaOf finds the schema that declares a message in a source file's module, "" if there is none.
-func schemaOf(source, message string) (schema string) {
-	root := filepath.Dir(source)
-	for up := ""; ; root = up {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			break
-		}
-		if up = filepath.Dir(root); up == root {
-			return ""
-		}
-	}
-	declares := regexp.MustCompile(`(?m)^\s*message\s+` + regexp.QuoteMeta(message) + `\s*\{`)
-	files := 0
-	_ = filepath.WalkDir(root, func(path string, file fs.DirEntry, err error) error {
-		if files++; err != nil || message == "" || files > mostFiles {
-			return fs.SkipAll
-		}
-		if file.IsDir() && path != root && (file.Name() == "vendor" || file.Name()[0] == '.') {
-			return fs.SkipDir
-		}
-		if filepath.Ext(path) == ".proto" && file.Type().IsRegular() {
-			if text, err := os.ReadFile(path); err == nil && declares.Match(text) {
-				schema = path
-				return fs.SkipAll
-			}
-		}
-		return nil
-	})
-	return schema
 }

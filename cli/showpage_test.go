@@ -67,18 +67,6 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A price or a count that is none is refused before anything is read or measured.
-func TestNumbersThatAreNone(t *testing.T) {
-	for _, args := range [][]string{
-		{"profile", "nowhere", "--core-price", "-1"},
-	} {
-		flag := args[len(args)-2]
-		if code, _, stderr := command(args...); code != exitUsage || !strings.Contains(stderr, flag) {
-			t.Errorf("%q: exit %d: %s", args, code, stderr)
-		}
-	}
-}
-
 // The page of a run of all rows takes at most 700 bytes a row.
 func TestReportOfAll(t *testing.T) {
 	t.Parallel()

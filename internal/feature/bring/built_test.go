@@ -55,7 +55,7 @@ func TestRandomSchemasAreBuilt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			samples, err := DrawSamples(uint64(seed), md, n)
+			samples, err := drawSamples(uint64(seed), md, n)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -32,27 +31,20 @@ func IsDescriptors(path string) bool {
 	case ".binpb", ".pb", ".bin", ".desc", ".protoset", ".fds":
 		return true
 	}
-	if !IsJSON(path) && !isText(path) {
+	if !IsJSON(path) {
 		return false
 	}
 	data, err := os.ReadFile(path)
-	if err != nil || IsJSON(path) && !bytes.Contains(data, []byte(`"messageType"`)) {
+	if err != nil || !bytes.Contains(data, []byte(`"messageType"`)) {
 		return false
 	}
 	set, err := readDescriptors(path, data)
 	return err == nil && len(set.File) > 0
 }
 
-// isText reports whether a file has protobuf's text format.
-func isText(path string) bool {
-	return filepath.Ext(path) == ".txtpb" || filepath.Ext(path) == ".textproto" || strings.HasSuffix(path, ".pb.txt")
-}
-
 func readDescriptors(path string, data []byte) (set *descriptorpb.FileDescriptorSet, err error) {
 	set = new(descriptorpb.FileDescriptorSet)
-	if isText(path) {
-		err = prototext.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, set)
-	} else if IsJSON(path) {
+	if IsJSON(path) {
 		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, set)
 	} else {
 		err = proto.Unmarshal(data, set)

@@ -44,7 +44,7 @@ func normalised(t *testing.T, files ...string) *Normal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := DrawSamples(1, md, n); err != nil {
+	if _, err := drawSamples(1, md, n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -169,7 +169,7 @@ func TestRandomSchemas(t *testing.T) {
 				t.Fatalf("%v became %v", fd, other)
 			}
 		}
-		if _, err := DrawSamples(rapid.Uint64().Draw(t, "seed"), md, n); err != nil {
+		if _, err := drawSamples(rapid.Uint64().Draw(t, "seed"), md, n); err != nil {
 			t.Fatalf("%v\n%v", err, file)
 		}
 	})

@@ -31,7 +31,6 @@ type Samples struct {
 	count   int    // samples read
 	bytes   int    // size of the kept samples
 	json    *shape // the schema's, if Infer made it
-	drawn   bool   // DrawSamples made them
 	placed  bool   // they are a Go struct's, and File writes their places
 
 	dropped        int    // unknown fields
@@ -297,9 +296,6 @@ func (s *Samples) String() string {
 		text = fmt.Sprintf("1 sample, %s", size(sizes[0]))
 	case len(sizes) < s.count:
 		text = fmt.Sprintf("%d samples, of which %d are kept, drawn at random: %s to %s (median %s)", s.count, len(sizes), size(sizes[0]), size(sizes[len(sizes)-1]), size(sizes[len(sizes)/2]))
-	}
-	if s.drawn {
-		text = "no sample given: " + text + ", drawn from the schema alone"
 	}
 	fields := "1 unknown field"
 	if s.dropped > 1 {

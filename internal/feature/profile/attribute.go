@@ -17,7 +17,6 @@ type frame struct {
 	outer     string // the package and the function; a closure's is the one that it is in
 	does      string // "decode" or "encode", by its name or its type's; "" if they do not say
 	owner     *Owner // from the table, or another library; nil for the user's own code
-	way       string // the owner's contender is used in this way
 	named     bool   // the owner's line names this function, not its package
 	native    bool   // in the kernel, in C, or without a name
 }
@@ -31,8 +30,8 @@ type place struct {
 	does string
 	// site is the user's nearest function that calls the library, typ the message that generated
 	// code shows.
-	site, typ, sitePkg, file string
-	kind                     kind
+	site, typ, sitePkg string
+	kind               kind
 }
 
 // kind says who owns a sample.
@@ -94,7 +93,7 @@ func (a *attributor) place(stack []*frame) (p place, assist bool) {
 	}
 	if p.owner = stack[at].owner; p.owner == nil {
 		f := stack[at]
-		return place{kind: own, site: f.outer, sitePkg: f.pkg, file: f.file}, assist
+		return place{kind: own, site: f.outer, sitePkg: f.pkg}, assist
 	}
 	p.kind = owned
 	a.within(&p, stack[:at], stack[at:])
@@ -121,11 +120,10 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 		if version, second := strings.CutSuffix(p.now, secondVersion); second && f.pkg == "encoding/json" {
 			p.now = version + firstOnSecond
 		}
-		if !strings.HasPrefix(p.now, unmeasured) || strings.HasPrefix(f.owner.Contender, unmeasured) {
+		if f.owner.Stage != inner.Stage || !strings.HasPrefix(p.now, unmeasured) || strings.HasPrefix(f.owner.Contender, unmeasured) {
 			if f.named || f.owner.Stage != inner.Stage || p.now == "" {
 				p.now = f.owner.Contender
 			}
-			p.now = f.way + strings.TrimPrefix(p.now, f.way)
 		}
 		if f.does != "" && strings.HasSuffix(f.owner.Operation, "*") {
 			p.does = f.does
@@ -142,7 +140,7 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 	}
 	for _, f := range stack[end:] {
 		if f.owner == nil && !f.native {
-			p.site, p.sitePkg, p.file = f.outer, f.pkg, f.file
+			p.site, p.sitePkg = f.outer, f.pkg
 			return
 		}
 	}
@@ -153,13 +151,6 @@ func (a *attributor) within(p *place, helpers, stack []*frame) {
 const (
 	secondVersion = "codec=jsonv2"
 	firstOnSecond = "codec=json/experiment=jsonv2"
-)
-
-// These begin the contenders that decode into any and encode from it, which is other work than with
-// structs.
-const (
-	intoAny = "into=any/"
-	fromAny = "from=any/"
 )
 
 // unmeasured begins the contender of work that no row measures; the reason follows.
@@ -195,14 +186,13 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 	f := &frame{file: fn.Filename}
 	a.frames[fn] = f
 	if jit := compiled.FindString(fn.Name); jit != "" && !strings.HasSuffix(f.file, ".go") {
-		f.name, f.does, f.owner = printable(fn.Name), jit[:len("encode")], a.table.above("github.com/bytedance/sonic")
-		f.native = f.owner == nil
-		switch any := strings.Contains(f.name, "interface {}"); {
-		case any && f.does == "encode":
-			f.way = fromAny
-		case any || f.name == "decode_value":
-			f.way = intoAny
+		f.name, f.does = printable(fn.Name), jit[:len("encode")]
+		path := "github.com/bytedance/sonic"
+		if strings.Contains(f.name, "interface {}") || f.name == "decode_value" {
+			path += "/any/" + f.does
 		}
+		f.owner = a.table.above(path)
+		f.native = f.owner == nil
 		return f
 	}
 	head, _, _ := strings.Cut(fn.Name, "[") // type arguments have paths too
@@ -229,9 +219,6 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 		}
 	}
 	f.owner, f.named = a.table.line(f)
-	if f.named && strings.HasSuffix(f.owner.Contender, "/") {
-		f.owner, f.named, f.way = a.table.above(f.pkg), false, f.owner.Contender
-	}
 	if f.owner == nil {
 		f.owner = a.library(f)
 	}

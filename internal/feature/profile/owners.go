@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -24,9 +23,8 @@ type Owner struct {
 	// Operation is the format, the protocol or the store. If it ends in "*" it is two: decoding and
 	// encoding, or reading and writing.
 	Operation string
-	// Contender measures the library; it is "" if none does. "~" begins the contender of a library
-	// that works alike. "/" ends a way to use what the function calls. "?" begins the reason why no
-	// row measures the function's work.
+	// Contender measures the library; it is "" if none does. "?" begins the reason why no row measures
+	// the function's work.
 	Contender string
 }
 
@@ -107,23 +105,10 @@ func (t *Owners) above(path string) *Owner {
 
 // formats has the operation of each contender that the table names.
 func (t *Owners) formats() map[string]string {
-	all := map[string]string{uncompressed: "plain", firstOnSecond: "JSON", "codec=sonic/config=default": "JSON"}
+	all := map[string]string{firstOnSecond: "JSON", "codec=sonic/config=default": "JSON"}
 	for _, o := range t.byPath {
-		if o.Contender != "" && !strings.HasPrefix(o.Contender, alike) && !strings.HasSuffix(o.Contender, "/") && !strings.HasPrefix(o.Contender, unmeasured) {
+		if strings.HasPrefix(o.Contender, "codec=") {
 			all[o.Contender] = strings.TrimSuffix(o.Operation, "*")
-		}
-	}
-	for contender, format := range maps.Clone(all) {
-		if format == "JSON" && strings.HasPrefix(contender, "codec=") {
-			all[intoAny+contender], all[fromAny+contender] = format, format
-		}
-	}
-	plain := maps.Clone(all)
-	for _, o := range t.byPath {
-		for contender, format := range plain {
-			if strings.HasSuffix(o.Contender, "/") && format == strings.TrimSuffix(o.Operation, "*") {
-				all[o.Contender+contender] = format
-			}
 		}
 	}
 	return all

@@ -1,10 +1,8 @@
 package profile
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +13,7 @@ import (
 	"postage/record"
 )
 
-// Print writes where a service's CPU time goes, and what changes would save.
+// Print writes where a service's CPU time goes, and what changes would save, or how to know that.
 func Print(w io.Writer, s *Summary, form report.Form) error {
 	if form.JSON {
 		return report.WriteJSON(w, s.published())
@@ -26,48 +24,58 @@ func Print(w io.Writer, s *Summary, form report.Form) error {
 	for _, note := range profileNotes(s) {
 		d.Note(note)
 	}
-	if !d.Markdown {
-		d.Printf("\n")
-	}
-	sites := worthy(s)
-	report.Table(d, siteColumns(), sites, nil)
-	if small := len(s.Sites) - len(sites); small > 0 {
-		d.Note(fmt.Sprintf("%s more, each below %s of all CPU time: not worth a change", words.Counted(small, "place"), tenths(WorthIt)))
-	}
-	writeSavings(d, s, sites)
-	for _, why := range unpredicted(sites) {
-		d.Note(why)
-	}
-	for i, command := range checks(sites) {
-		if i == 0 {
+	if sites := worthy(s); len(sites) > 0 {
+		if !d.Markdown {
 			d.Printf("\n")
-			d.Title("To check it, and have your own message's ratios (--with .postage/runs/latest):")
 		}
+		report.Table(d, siteColumns(), sites, nil)
+		if s.from == "" {
+			writeNext(d, sites)
+		} else {
+			writeSavings(d, s.from, sites)
+		}
+	}
+	return d.Print(w)
+}
+
+// writeNext writes the commands that say what another library would save.
+func writeNext(d *report.Doc, sites []Site) {
+	var commands []string
+	for _, site := range sites {
+		if site.Check != "" && !slices.Contains(commands, site.Check) {
+			commands = append(commands, site.Check)
+		}
+	}
+	if len(commands) == 0 {
+		return
+	}
+	d.Printf("\n")
+	d.Title("To know what another library would save:")
+	for _, command := range append(commands, "postage profile … --with .postage/runs/latest") {
 		if d.Markdown {
 			d.Printf("- %s\n", report.Code(command))
 		} else {
 			d.Printf("  %s\n", command)
 		}
 	}
-	return d.Print(w)
 }
 
 // published is the summary with empty lists for nil ones, as its JSON has them.
 func (s *Summary) published() *Summary {
 	out := *s
-	out.Parts, out.Libraries, out.Everywhere = report.List(s.Parts), report.List(s.Libraries), report.List(s.Everywhere)
-	out.Sites = []Site{}
+	out.Parts, out.Libraries, out.Sites = report.List(s.Parts), report.List(s.Libraries), []Site{}
 	for _, site := range s.Sites {
-		site.Savings, site.Checks = report.List(site.Savings), report.List(site.Checks)
+		site.Savings = report.List(site.Savings)
 		out.Sites = append(out.Sites, site)
 	}
 	return &out
 }
 
-// worthy returns the sites where a change may be worth it.
+// worthy returns the places in the user's code where a change may be worth it. What sends bytes is
+// among the shares.
 func worthy(s *Summary) (sites []Site) {
 	for _, site := range s.Sites {
-		if site.All() >= WorthIt {
+		if site.All() >= WorthIt && site.Function != "" && site.Stage != "send" {
 			sites = append(sites, site)
 		}
 	}
@@ -82,9 +90,9 @@ func profileHeadline(s *Summary) string {
 	} else if s.CPUSeconds != nil {
 		text = fmt.Sprintf("%.3g s of CPU time", *s.CPUSeconds)
 	}
-	text = fmt.Sprintf("Of %s messages take %s, garbage %s", text, share(s.Messages), tenths(s.Garbage.Value))
+	text = fmt.Sprintf("Of %s messages take %s", text, share(s.Messages))
 	if s.MessagesGarbage != nil {
-		text += fmt.Sprintf(" (%s of it theirs)", tenths(*s.MessagesGarbage))
+		text += fmt.Sprintf(", and %s of the garbage is theirs", tenths(*s.MessagesGarbage))
 	}
 	return text + "."
 }
@@ -145,7 +153,7 @@ func siteColumns() []report.Column[Site] {
 
 // siteName is a function without its package's path, and the message.
 func siteName(x Site) string {
-	name := cmp.Or(x.Function[strings.LastIndexByte(x.Function, '/')+1:], "(libraries)")
+	name := x.Function[strings.LastIndexByte(x.Function, '/')+1:]
 	if x.Message != "" {
 		name += " " + x.Message
 	}
@@ -158,37 +166,8 @@ type saving struct {
 	Saving
 }
 
-// mostSavings is how many savings an operation shows. If it has several places, each shows one.
+// mostSavings is how many savings of a place are shown.
 const mostSavings = 3
-
-// savingsOf returns the savings to show, and where their ratios are from.
-func savingsOf(s *Summary, sites []Site) (all []saving, from map[string]bool) {
-	shown := map[Key]int{}
-	from = map[string]bool{}
-	for _, x := range s.Everywhere {
-		if shown[x.Key]++; shown[x.Key] <= mostSavings && x.Saves.Value > 0 {
-			all = append(all, saving{fmt.Sprintf("%s, all %d places", x.Key, x.Places), x.Saving})
-			from[x.From] = true
-		}
-	}
-	for i := range sites {
-		most := mostSavings
-		if shown[sites[i].Key] > 0 {
-			most = 1
-		}
-		for j, x := range sites[i].Savings {
-			if j < most && x.Saves.Value > 0 {
-				where := siteName(sites[i])
-				if sites[i].Function == "" {
-					where = sites[i].String()
-				}
-				all = append(all, saving{where, x})
-				from[x.From] = true
-			}
-		}
-	}
-	return all, from
-}
 
 func savingColumns() []report.Column[saving] {
 	return []report.Column[saving]{
@@ -201,61 +180,42 @@ func savingColumns() []report.Column[saving] {
 			return text
 		}),
 		report.Figures("saves", func(x saving) string {
-			switch {
-			case x.Saves.High < WorthIt:
-				return "not worth it"
-			case !x.Known():
+			if !x.Known() {
 				return fmt.Sprintf("not known: %s to %s", tenths(x.Saves.Low), tenths(x.Saves.High))
 			}
 			return share(x.Saves)
 		}),
-		report.Figures("cores, USD a month", func(x saving) string {
-			if x.Cores == nil {
-				return "n/a"
-			}
-			if !x.Known() || math.Abs(*x.Cores) < 0.01 {
+		report.Figures("cores", func(x saving) string {
+			if x.Cores == nil || !x.Known() || math.Abs(*x.Cores) < 0.01 {
 				return ""
 			}
-			return fmt.Sprintf("%.2g, %.2g", *x.Cores, *x.USDMonth)
+			return fmt.Sprintf("%.2g", *x.Cores)
 		}).When(report.Lastly),
-		report.Texts("by", func(x saving) string { return fmt.Sprintf("%s, %s", x.From, words.Counted(x.Messages, "message")) }).When(report.IfRoom),
 	}
 }
 
-func writeSavings(d *report.Doc, s *Summary, sites []Site) {
-	all, from := savingsOf(s, sites)
-	if len(all) == 0 {
-		d.Paragraph("", "Of no other library it is known that it does one of these for less.")
-		return
-	}
-	d.Printf("\n")
-	d.Title("What a change would save, by " + strings.Join(slices.Sorted(maps.Keys(from)), " and ") + ":")
-	report.Table(d, savingColumns(), all, nil)
-	if slices.ContainsFunc(all, func(x saving) bool { return !x.Known() }) {
-		d.Note("Not known: messages differ that much. --with your own message's record, or --size, narrows it")
-	}
-}
-
-// unpredicted says for which places nothing is predicted, and why.
-func unpredicted(sites []Site) (all []string) {
+// writeSavings writes what a change would save, and of which places that is not known.
+func writeSavings(d *report.Doc, from string, sites []Site) {
+	var all []saving
 	for _, site := range sites {
-		if why := site.Unmeasured(); why != "" {
-			all = append(all, fmt.Sprintf("Nothing is predicted for %s, %s: %s.", siteName(site), site, why))
-		}
-	}
-	return all
-}
-
-// checks returns the commands that check what was predicted.
-func checks(sites []Site) (commands []string) {
-	for _, site := range sites {
-		for _, command := range site.Checks {
-			if !slices.Contains(commands, command) {
-				commands = append(commands, command)
+		for _, x := range site.Savings[:min(mostSavings, len(site.Savings))] {
+			if x.Saves.High >= WorthIt {
+				all = append(all, saving{siteName(site), x})
 			}
 		}
 	}
-	return commands
+	d.Printf("\n")
+	if len(all) > 0 {
+		d.Title("What a change would save, by " + from + ":")
+		report.Table(d, savingColumns(), all, nil)
+	} else {
+		d.Title("By " + from + " no change is worth it.")
+	}
+	for _, site := range sites {
+		if why := site.Unpredicted; why != "" {
+			d.Note(fmt.Sprintf("Not known for %s: %s.", siteName(site), why))
+		}
+	}
 }
 
 // share is a part of all CPU time with its interval: "11.8% (10.9–12.8)".

@@ -20,13 +20,12 @@ type Summary struct {
 	Version int `json:"version"`
 	Profiled
 	Shares
-	Parts []Part `json:"parts"`
-	Sites []Site `json:"sites"`
-	// Everywhere is what a change in all places of an operation saves, where there are several.
-	Everywhere []Total `json:"everywhere"`
-	Libraries  []Part  `json:"libraries"`
+	Parts     []Part `json:"parts"`
+	Sites     []Site `json:"sites"`
+	Libraries []Part `json:"libraries"`
 
 	counted
+	from string // the record that savings are by, "" for none
 }
 
 // Profiled says how much was profiled.
@@ -81,12 +80,14 @@ type Site struct {
 	Library  string `json:"library"`
 	Function string `json:"function"` // the user's, "" if none calls the library
 	Package  string `json:"package"`
-	File     string `json:"-"`
 	Message  string `json:"message"` // its type, where generated code shows it
 	// Now is the contender that measures the library, "" if there is none.
 	Now     string   `json:"contender"`
 	Savings []Saving `json:"savings"`
-	Checks  []string `json:"checks"`
+	// Unpredicted is why nothing is predicted of the place, where a record measures what it does.
+	Unpredicted string `json:"unpredicted"`
+	// Check is the command that measures its message with other libraries, "" if none can.
+	Check string `json:"check"`
 }
 
 // sums adds up a place's samples: ns, the part of them in assists, samples and bytes.
@@ -210,11 +211,8 @@ func contenders(places map[place]*sums) map[place]string {
 	}
 	for p, x := range places {
 		q, cpu := p.without(), x.cpu
-		switch {
-		case strings.HasPrefix(p.now, unmeasured) && 4*cpu >= all[q]:
+		if strings.HasPrefix(p.now, unmeasured) && 4*cpu >= all[q] {
 			cpu = math.Inf(1)
-		case strings.Contains(p.now, intoAny), strings.Contains(p.now, fromAny): // finding where the text ends takes half as much again
-			cpu *= 2
 		}
 		if cpu > most[q] || cpu == most[q] && p.now > now[q] {
 			now[q], most[q] = p.now, cpu
@@ -233,7 +231,8 @@ func (s *Summary) list(parts map[Key]*sums, sites map[place]*sums) {
 		}
 	}
 	for p, x := range sites {
-		site := Site{s.part(p.key(), x), p.owner.Path, p.site, p.sitePkg, p.file, p.typ, p.now, nil, nil}
+		site := Site{s.part(p.key(), x), p.owner.Path, p.site, p.sitePkg, p.typ, p.now, nil, "", ""}
+		site.Check = site.check()
 		if site.Library[0] == '.' {
 			site.Library = "generated code"
 		}

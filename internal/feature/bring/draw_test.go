@@ -9,15 +9,12 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// drawnSamples is how many samples DrawSamples draws.
-const drawnSamples = 64
-
-// DrawSamples draws samples of a message from a seed: some hundred bytes to some kilobytes each, if
-// the message allows it. They show what the schema costs, not what real values cost.
-func DrawSamples(seed uint64, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
-	s := &Samples{drawn: true, Warning: "the samples were drawn from the schema: real ones may cost something else"}
+// drawSamples draws samples of a message from a seed: some hundred bytes to some kilobytes each, if
+// the message allows it.
+func drawSamples(seed uint64, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
+	s := new(Samples)
 	d := &drawer{rnd: rand.New(rand.NewPCG(seed, 0))}
-	for range drawnSamples {
+	for range 64 {
 		d.left = 20 + d.rnd.IntN(180)
 		if err := s.add("a drawn sample", d.message(original, 0), n.Message); err != nil {
 			return nil, err
