@@ -23,7 +23,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/cost"
 	"postage/internal/feature/profile"
 )
 
@@ -69,7 +68,7 @@ What a change would save is that share times a measured ratio: of --with, or els
 	flags.StringVar(&f.with, "with", "", "`record` to take ratios from: postage bring makes one of your own message")
 	flags.Float64Var(&f.size, "size", 0, "how many `bytes` a message has, uncompressed: ratios are then of messages of about that size")
 	flags.BoolVar(&f.anyFormat, "any-format", false, "also what changes the bytes on the wire")
-	flags.Float64Var(&f.corePrice, "core-price", cost.DefaultCPUHour, "`USD` that a core costs an hour")
+	flags.Float64Var(&f.corePrice, "core-price", profile.DefaultCorePrice, "`USD` that a core costs an hour")
 	f.register(cmd)
 	return cmd
 }

@@ -24,7 +24,6 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"postage/internal/cost"
 	"postage/internal/feature/profile"
 	"postage/internal/test/recordtest"
 	"postage/record"
@@ -204,7 +203,7 @@ func TestProfileRatios(t *testing.T) {
 		return s.Sites[0].Savings[0]
 	}
 	x := run("cpu.pprof", "--with", "mine.txt")
-	if x.From != "mine.txt" || x.Cores == nil || math.Abs(*x.USDMonth / *x.Cores - cost.HoursPerMonth) > 1e-6 || x.Contender != "codec=a" || math.Abs(x.Saves.Value-0.7) > 0.05 {
+	if x.From != "mine.txt" || x.Cores == nil || math.Abs(*x.USDMonth / *x.Cores - 730) > 1e-6 || x.Contender != "codec=a" || math.Abs(x.Saves.Value-0.7) > 0.05 {
 		t.Errorf("%+v", x)
 	}
 	all, some := run("json.pprof"), run("json.pprof", "--size", "200")

@@ -22,12 +22,12 @@ import (
 	_ "postage/load"
 	_ "postage/pbfast"
 	_ "postage/pgbulk"
-	"postage/record"
+	_ "postage/record"
 	_ "postage/webpush"
 )
 
 var _ = lab.Suite{
-	Figures: lab.Figures{Spoken: func(string) string { return "a block, summed" }, Ends: func(*record.Row) *lab.Ends { return nil }},
+	Figures: lab.Figures{Spoken: func(string) string { return "a block, summed" }},
 	Servers: map[string]lab.Server{"echo": func(in io.Reader, out io.Writer) error {
 		return lab.Serve(in, out, nil, func(question json.RawMessage) (any, error) { return question, nil })
 	}},

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"postage/internal/cost"
 	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
@@ -208,11 +207,19 @@ func next(values []float64) (low, high float64) {
 	return mean.Value - half, mean.Value + half
 }
 
+const (
+	// DefaultCorePrice is about what the large clouds list in USD for a vCPU hour of a
+	// general-purpose machine on demand.
+	DefaultCorePrice = 0.04
+	// hoursPerMonth is the length of a month in cloud bills.
+	hoursPerMonth = 730
+)
+
 // price adds how many cores a saving is, and what they cost a month.
 func (s *Summary) price(x *Saving, corePrice float64) {
 	if s.Cores != nil {
 		x.Cores = new(x.Saves.Value * *s.Cores)
-		x.USDMonth = new(*x.Cores * corePrice * cost.HoursPerMonth)
+		x.USDMonth = new(*x.Cores * corePrice * hoursPerMonth)
 	}
 }
 
