@@ -63,7 +63,7 @@ func TestTrendTerminal(t *testing.T) {
 		anchor.Points[i].Ratio = nil
 	}
 	for _, trends := range [][]*Trend{trendSample()[:1], trendSample()[1:2], trendSample()[2:], {anchor, {Row: "none"}}} {
-		if err := PrintTrends(&b, "", trends, 8, report.Form{}); err != nil {
+		if err := PrintTrends(&b, "", trends, report.Form{}); err != nil {
 			t.Fatal(err)
 		}
 		b.WriteString("\n")
@@ -73,34 +73,10 @@ func TestTrendTerminal(t *testing.T) {
 
 func TestTrendJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := PrintTrends(&b, "Encode/msg=order/op=encode/codec=slower", []*Trend{trendOf("Encode/msg=order/op=encode/codec=slower", 12, 0, map[int]float64{6: 1.5})}, 0, report.Form{JSON: true}); err != nil {
+	if err := PrintTrends(&b, "Encode/msg=order/op=encode/codec=slower", []*Trend{trendOf("Encode/msg=order/op=encode/codec=slower", 12, 0, map[int]float64{6: 1.5})}, report.Form{JSON: true}); err != nil {
 		t.Fatal(err)
 	}
 	reporttest.Golden(t, "trend.json", b.Bytes())
-}
-
-func TestHistoryList(t *testing.T) {
-	entries := []Entry{
-		{Name: "a.txt", Machine: trendMachine, Seed: "7", Go: "go1.26.0", Cases: 1, Figures: 7, Blocks: 8},
-		{Name: "b.txt", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Machine: "another", Commit: "0123456789abcdef", Seed: "7", Go: "go1.26.0", Partial: true, Cases: 20, Figures: 700, Blocks: 160},
-	}
-	var text, asJSON bytes.Buffer
-	if err := PrintList(&text, entries, report.Form{}); err != nil {
-		t.Fatal(err)
-	}
-	reporttest.Golden(t, "history.txt", text.Bytes())
-	if err := PrintList(&asJSON, entries, report.Form{JSON: true}); err != nil {
-		t.Fatal(err)
-	}
-	reporttest.Golden(t, "history.json", asJSON.Bytes())
-}
-
-func TestMachineLetters(t *testing.T) {
-	for i, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 51: "AZ", 52: "BA", 701: "ZZ", 702: "AAA"} {
-		if got := machineLetter(i); got != want {
-			t.Errorf("machine %d is %s, want %s", i, got, want)
-		}
-	}
 }
 
 // trendPage is a page with the section alone.
