@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,9 +47,6 @@ row that never changed one is found in at most 5% of all trends.`,
 	}
 	flags.register(cmd)
 	cmd.Flags().StringVar(&row, "row", "", "print how this `row` changed: its name, or a part of it that no other row has")
-	if err := cmd.RegisterFlagCompletionFunc("row", completeHistoryRows); err != nil {
-		panic(err) // the flag is there
-	}
 	return cmd
 }
 
@@ -109,19 +104,6 @@ func historyRow(rows []string, name string) (string, error) {
 		return "", hinted(fmt.Errorf("%d rows in the history have %q in their name", len(near), name), "such as "+strings.Join(near[:min(3, len(near))], ", "))
 	}
 	return "", hinted(fmt.Errorf("the history has no row %q", name), "`postage show` prints the rows of a run")
-}
-
-// completeHistoryRows completes the names of the rows in a folder's records.
-func completeHistoryRows(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	// Nobody waits long for a TAB.
-	ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
-	defer cancel()
-	folder := append(args, runsFolder)[0]
-	h, err := history.Read(ctx, folder, func(string) bool { return false })
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return h.Rows(), cobra.ShellCompDirectiveNoFileComp
 }
 
 // reportedTrends reads the trends of these runs' contenders on their machines.
