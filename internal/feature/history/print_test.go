@@ -129,9 +129,13 @@ func TestTrendSection(t *testing.T) {
 	}
 }
 
-// Without a trend there is no section.
+// Without a trend there is no section, nor without ratios among the points that are shown.
 func TestNoTrends(t *testing.T) {
-	for _, trends := range [][]*Trend{nil, {}, {trendOf("Encode/one", 1, 0, nil)}, {{Row: "none"}}} {
+	late := trendOf("Encode/msg=order/op=encode/codec=late", 60, 0, nil)
+	for i := 30; i < 60; i++ {
+		late.Points[i].Ratio = nil
+	}
+	for _, trends := range [][]*Trend{nil, {trendOf("Encode/one", 1, 0, nil)}, {{Row: "none"}}, {late}} {
 		if page := trendPage(t, trends); bytes.Contains(page, []byte(`id="history"`)) {
 			t.Errorf("a section of nothing, for %d trends", len(trends))
 		}
@@ -154,16 +158,5 @@ func TestTrendSectionSize(t *testing.T) {
 		if left := strings.Contains(string(page), fmt.Sprintf("%d more rows have a trend", size.rows-trendsShown)); left != (size.rows > trendsShown) {
 			t.Errorf("%d rows: what is left out is said: %v", size.rows, left)
 		}
-	}
-}
-
-// A trend without ratios among the points that are shown has nothing to plot.
-func TestTrendWithoutLateRatios(t *testing.T) {
-	late := trendOf("Encode/msg=order/op=encode/codec=late", 60, 0, nil)
-	for i := 30; i < 60; i++ {
-		late.Points[i].Ratio = nil
-	}
-	if v := newTrends([]*Trend{late}); v != nil {
-		t.Errorf("%+v", v)
 	}
 }
