@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,23 +18,20 @@ import (
 func (p program) historyCommand() *cobra.Command {
 	var flags formFlags
 	var row string
-	var last int
 	cmd := &cobra.Command{
-		Use:   "history [FOLDER]",
-		Short: "List a folder's records, and see when a row became slower",
-		Long: `Lists the records in a folder, ` + runsFolder + ` unless you name another. --row prints how a
-row changed from run to run, the changes that chance does not explain with the run and
-commit that they began with, and the figures of the last runs; one such trend for each
-machine. A team shares the folder.
+		Use:   "history [FOLDER] --row ROW",
+		Short: "See in a folder of records when a row became slower",
+		Long: `Prints how a row changed from run to run, by the records in a folder, ` + runsFolder + `
+unless you name another: the changes that chance does not explain with the run and commit
+that they began with, and the figures of the last 20 runs; one such trend for each machine.
+A team shares the folder. --json has all runs.
 
 Times are taken as a multiple of an anchor's in the same run, so that a machine that was
 slower as a whole cancels out. The anchor is the case's baseline in its module version:
 when that changes, a new trend begins. A change has at least 5 runs on either side. In a
 row that never changed one is found in at most 5% of all trends.`,
-		Example: p.example().expand(`  postage history
-  postage history ./records
-  postage history ./records --row {case}/{part}
-  postage history --row {case}/{part} --last 0`),
+		Example: p.example().expand(`  postage history --row {case}/{part}
+  postage history ./records --row {case}/{part}`),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return hinted(fmt.Errorf("want one folder, not %d arguments", len(args)), "a history is a folder of records: `postage history FOLDER --row ROW` (docs/history.md)")
@@ -44,33 +39,18 @@ row that never changed one is found in at most 5% of all trends.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if last < 0 {
-				return fmt.Errorf("--last %d: must be 0, for all, or more", last)
+			if row == "" {
+				return hinted(errors.New("--row is missing: whose history?"), "`postage show` prints the rows of a run")
 			}
-			if row == "" && cmd.Flags().Changed("last") {
-				return hinted(errors.New("--last goes with --row"), "`postage history --row ROW --last 50`")
-			}
-			folder := strings.Join(args, "")
-			if row != "" {
-				return printTrends(cmd, folder, row, last, flags.form(cmd))
-			}
-			h, err := readHistory(cmd, folder, func(string) bool { return false })
-			if err != nil {
-				return err
-			}
-			return history.PrintList(cmd.OutOrStdout(), h.Entries(), flags.form(cmd))
+			return printTrends(cmd, strings.Join(args, ""), row, flags.form(cmd))
 		},
 	}
 	flags.register(cmd)
 	cmd.Flags().StringVar(&row, "row", "", "print how this `row` changed: its name, or a part of it that no other row has")
-	cmd.Flags().IntVar(&last, "last", 20, "with --row: `runs` whose figures are printed, 0 for all")
-	if err := cmd.RegisterFlagCompletionFunc("row", completeHistoryRows); err != nil {
-		panic(err) // the flag is there
-	}
 	return cmd
 }
 
-func printTrends(cmd *cobra.Command, folder, name string, last int, form report.Form) error {
+func printTrends(cmd *cobra.Command, folder, name string, form report.Form) error {
 	h, err := readHistory(cmd, folder, func(row string) bool { return strings.Contains("/"+row+"/", name) })
 	if err != nil {
 		return err
@@ -79,7 +59,7 @@ func printTrends(cmd *cobra.Command, folder, name string, last int, form report.
 	if err != nil {
 		return err
 	}
-	return history.PrintTrends(cmd.OutOrStdout(), row, h.Trends(row), last, form)
+	return history.PrintTrends(cmd.OutOrStdout(), row, h.Trends(row), form)
 }
 
 // readHistory reads the records in a folder, or in the runs folder for "". It warns of each file
@@ -98,7 +78,7 @@ func readHistory(cmd *cobra.Command, folder string, wanted func(row string) bool
 	for _, skipped := range h.Skipped {
 		say(cmd, "skipped: %v", skipped)
 	}
-	if len(h.Entries()) == 0 {
+	if h.Empty() {
 		return nil, hinted(fmt.Errorf("%s has no records", folder), "a record's file ends in .txt: `postage run --out FOLDER/NAME.txt` makes one")
 	}
 	return h, nil
@@ -124,19 +104,6 @@ func historyRow(rows []string, name string) (string, error) {
 		return "", hinted(fmt.Errorf("%d rows in the history have %q in their name", len(near), name), "such as "+strings.Join(near[:min(3, len(near))], ", "))
 	}
 	return "", hinted(fmt.Errorf("the history has no row %q", name), "`postage show` prints the rows of a run")
-}
-
-// completeHistoryRows completes the names of the rows in a folder's records.
-func completeHistoryRows(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	// Nobody waits long for a TAB.
-	ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
-	defer cancel()
-	folder := append(args, runsFolder)[0]
-	h, err := history.Read(ctx, folder, func(string) bool { return false })
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return h.Rows(), cobra.ShellCompDirectiveNoFileComp
 }
 
 // reportedTrends reads the trends of these runs' contenders on their machines.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,8 +25,8 @@ func (p program) listCommand() *cobra.Command {
 a run that refine them. Cases that differ in one key share a line, which is a pattern
 for them. A star marks what a first look takes.
 
-With a pattern it lists the rows: contender, role, module, what the proof checks,
-settings and properties. "all" lists every row.
+With a pattern it lists the rows: contender, role, module, what the proof checks.
+"all" lists every row. --json has settings and properties too.
 
 ` + p.example().expand(patternHelp),
 		Example: p.example().expand(`  postage list
@@ -220,7 +219,7 @@ func indented(title, text string) string {
 	return title + strings.ReplaceAll(ansi.Wordwrap(text, helpWidth-len(title), ""), "\n", space)
 }
 
-// listRows lists rows, below their cases. What all rows of a case have is said once.
+// listRows lists rows, below their cases. A proof that most rows of a case have is said once.
 func listRows(w io.Writer, entries []lab.Entry) error {
 	modules := lab.Modules()
 	var b strings.Builder
@@ -242,26 +241,18 @@ func listRows(w io.Writer, entries []lab.Entry) error {
 func listCase(b *strings.Builder, rows []lab.Entry, modules map[string]string) {
 	c := rows[0].Case
 	fmt.Fprintf(b, "%s\n%s\n", c.Name, indented("  ", c.Doc))
-	checks, settings, properties := common(rows)
+	checks := commonest(rows)
 	if checks != "" {
 		fmt.Fprintf(b, "%s\n", indented("  proof: ", checks))
 	}
-	if len(settings) > 0 {
-		fmt.Fprintf(b, "%s\n", indented("  settings: ", pairs(settings)))
-	}
-	if len(properties) > 0 {
-		fmt.Fprintf(b, "%s\n", indented("  properties: ", pairs(properties)))
-	}
 	for i := range rows {
-		listRow(b, &rows[i], modules, checks, settings, properties)
+		listRow(b, &rows[i], modules, checks)
 	}
 }
 
-// common is what is said once of rows: the commonest proof, and the settings and properties that all
-// of them have.
-func common(rows []lab.Entry) (checks string, settings, properties map[string]string) {
+// commonest is the proof that most of the rows have.
+func commonest(rows []lab.Entry) (checks string) {
 	times := map[string]int{}
-	first := true
 	for i := range rows {
 		c := &rows[i].Contender
 		if c.NotPossible != "" || rows[i].Role == record.RoleControl {
@@ -271,17 +262,11 @@ func common(rows []lab.Entry) (checks string, settings, properties map[string]st
 		if times[c.Checks] > times[checks] {
 			checks = c.Checks
 		}
-		if first {
-			settings, properties = maps.Clone(c.Settings), maps.Clone(c.Properties)
-			first = false
-		}
-		maps.DeleteFunc(settings, func(name, value string) bool { return c.Settings[name] != value })
-		maps.DeleteFunc(properties, func(name, value string) bool { return c.Properties[name] != value })
 	}
-	return checks, settings, properties
+	return checks
 }
 
-func listRow(b *strings.Builder, e *lab.Entry, modules map[string]string, checks string, settings, properties map[string]string) {
+func listRow(b *strings.Builder, e *lab.Entry, modules map[string]string, checks string) {
 	c := &e.Contender
 	star := " "
 	if e.FirstLook() {
@@ -303,25 +288,6 @@ func listRow(b *strings.Builder, e *lab.Entry, modules map[string]string, checks
 	if c.Checks != checks {
 		fmt.Fprintf(b, "%s\n", indented("      proof: ", c.Checks))
 	}
-	named := record.KeysOf(c.Name)
-	own := maps.Clone(c.Settings)
-	maps.DeleteFunc(own, func(name, value string) bool { return settings[name] == value || named.Get(name) == value })
-	if len(own) > 0 {
-		fmt.Fprintf(b, "%s\n", indented("      settings: ", pairs(own)))
-	}
-	own = maps.Clone(c.Properties)
-	maps.DeleteFunc(own, func(name, value string) bool { return properties[name] == value })
-	if len(own) > 0 {
-		fmt.Fprintf(b, "%s\n", indented("      properties: ", pairs(own)))
-	}
-}
-
-func pairs(m map[string]string) string {
-	var s []string
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		s = append(s, key+"="+m[key])
-	}
-	return strings.Join(s, ", ")
 }
 
 // The JSON of a list, version 1.

@@ -5,16 +5,16 @@ import (
 	"io"
 	"math"
 	"os"
-	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
 	"postage/internal/kit/words"
 	"postage/lab"
 )
 
-// view shows on standard error how a run is going: a few lines that are redrawn in the same place
+// view shows on standard error how a run is going: a line that is redrawn in the same place
 // on a terminal, otherwise one line for each case that is finished, and one whenever nothing was
 // printed for some time.
 //
@@ -24,7 +24,7 @@ type view struct {
 	w     io.Writer
 	live  bool // it is a terminal
 	width int
-	drawn int // lines on screen
+	drawn bool // a line is on screen
 	last  time.Time
 }
 
@@ -39,31 +39,19 @@ func newView(w io.Writer) *view {
 	return v
 }
 
-// draw replaces what is drawn.
-func (v *view) draw(lines ...string) {
+// draw replaces the line that is drawn.
+func (v *view) draw(line string) {
 	v.erase()
-	for _, line := range lines {
-		if runes := []rune(line); len(runes) >= v.width {
-			line = string(runes[:v.width-1])
-		}
-		fmt.Fprintln(v.w, line)
-	}
-	v.drawn = len(lines)
+	fmt.Fprint(v.w, ansi.Truncate(line, v.width-1, "…"))
+	v.drawn = true
 }
 
-// erase removes what is drawn.
+// erase removes the line that is drawn.
 func (v *view) erase() {
-	if v.drawn > 0 {
-		fmt.Fprintf(v.w, "\x1b[%dA\x1b[J", v.drawn)
-		v.drawn = 0
+	if v.drawn {
+		fmt.Fprint(v.w, "\r\x1b[K")
+		v.drawn = false
 	}
-}
-
-// bar draws a share, 0 to 1, as a bar.
-func bar(share float64) string {
-	const width = 24
-	full := int(width * min(1, max(0, share)))
-	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 
 // redrawEvery is the shortest time between two drawings.
@@ -88,15 +76,12 @@ func (v *view) observe(s lab.Status) {
 		return
 	}
 	v.last = time.Now()
+	line := fmt.Sprintf("%d of %d cases done, %v left; %s: block %d, %s", s.CasesDone, s.Cases, s.Left.Round(time.Second), s.Case, s.Block, widthText(s.HalfWidth))
 	if !v.live {
-		fmt.Fprintf(v.w, "%s: block %d, %s; %d of %d cases done, %v left\n", s.Case, s.Block, widthText(s.HalfWidth), s.CasesDone, s.Cases, s.Left.Round(time.Second))
+		fmt.Fprintln(v.w, line)
 		return
 	}
-	used := float64(s.Elapsed) / float64(max(1, s.Elapsed+s.Left)) // of the budget
-	v.draw(
-		fmt.Sprintf("%s  block %d, round %d of %d", s.Case, s.Block, s.Round, s.Rounds),
-		"widest interval "+widthText(s.HalfWidth),
-		fmt.Sprintf("%s %d of %d cases done, %v left", bar(used), s.CasesDone, s.Cases, s.Left.Round(time.Second)))
+	v.draw(line)
 }
 
 func widthText(half float64) string {

@@ -25,7 +25,7 @@ func TestViewWithoutTerminal(t *testing.T) {
 				t.Fatalf("after %d s: %d lines, want %d:\n%s", second+1, lines(), want, &said)
 			}
 		}
-		if want := "Encode/msg=tiny: block 3, no interval yet; 1 of 4 cases done, 1m10s left\n"; !bytes.HasPrefix(said.Bytes(), []byte(want)) {
+		if want := "1 of 4 cases done, 1m10s left; Encode/msg=tiny: block 3, no interval yet\n"; !bytes.HasPrefix(said.Bytes(), []byte(want)) {
 			t.Errorf("it said\n%s, want\n%s", &said, want)
 		}
 		said.Reset()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/internal/feature/claims"
 	"postage/internal/feature/history"
 	"postage/internal/feature/show"
 	"postage/lab"
@@ -55,11 +54,6 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 			return err
 		}
 	}
-	published, err := claims.Check(claims.All(), records).Section()
-	if err != nil {
-		return err
-	}
-	contents.Sections = append(contents.Sections, published...)
 	if err := writeFile(flags.file, func(w io.Writer) error { return show.HTML(w, contents) }); err != nil {
 		return err
 	}

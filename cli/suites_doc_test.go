@@ -22,12 +22,12 @@ import (
 	_ "postage/load"
 	_ "postage/pbfast"
 	_ "postage/pgbulk"
-	"postage/record"
+	_ "postage/record"
 	_ "postage/webpush"
 )
 
 var _ = lab.Suite{
-	Figures: lab.Figures{Spoken: func(string) string { return "a block, summed" }, Ends: func(*record.Row) *lab.Ends { return nil }},
+	Figures: lab.Figures{Spoken: func(string) string { return "a block, summed" }},
 	Servers: map[string]lab.Server{"echo": func(in io.Reader, out io.Writer) error {
 		return lab.Serve(in, out, nil, func(question json.RawMessage) (any, error) { return question, nil })
 	}},
@@ -82,7 +82,7 @@ func TestSuitesOfOthers(t *testing.T) {
 		"list":    `hash=crc32 +contender`,
 		"run":     `(?m)^crc32 +[0-9.]+`,
 		"compare": `Sum/size=4KB`,
-		"history": `(before\.txt|ratio to hash=adler32 \(go1)`,
+		"history": `ratio to hash=adler32 \(go1`,
 		"show":    `page saved as sums\.html`,
 	}
 	executed := 0
@@ -100,7 +100,7 @@ func TestSuitesOfOthers(t *testing.T) {
 		}
 		executed++
 	}
-	if page, err := os.ReadFile(filepath.Join(folder, "sums.html")); executed != 11 || err != nil || !strings.Contains(string(page), "Sum/size=4KB") {
+	if page, err := os.ReadFile(filepath.Join(folder, "sums.html")); executed != 10 || err != nil || !strings.Contains(string(page), "Sum/size=4KB") {
 		t.Errorf("%d commands; the page: %v", executed, err)
 	}
 	// It has its own name and rows, and no word of ours.

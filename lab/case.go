@@ -7,9 +7,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/internal/cost"
 	"postage/internal/sys/proc"
 	"postage/internal/usermsg"
+	"postage/internal/verdict"
 	"postage/record"
 )
 
@@ -26,8 +26,8 @@ type Suite struct {
 	// over TCP, "transport" is "tcp". Rows on it are named by that. If none is named there are no
 	// values. Optional.
 	Server func(context.Context) (Settings, error)
-	// Figures describe the stage's figures, for reports and costs. Optional.
-	Figures cost.Figures
+	// Figures describe the stage's figures, for reports. Optional.
+	Figures verdict.Figures
 
 	// Flags adds the suite's flags to a run's. The suite keeps their values, which are set before
 	// anything else of it is called. Optional.
@@ -44,10 +44,10 @@ type Suite struct {
 }
 
 // Stages are what the suites say of their figures.
-func Stages(suites []Suite) []cost.Stage {
-	var stages []cost.Stage
+func Stages(suites []Suite) []verdict.Stage {
+	var stages []verdict.Stage
 	for i := range suites {
-		stages = append(stages, cost.Stage{Name: suites[i].Stage, Figures: suites[i].Figures})
+		stages = append(stages, verdict.Stage{Name: suites[i].Stage, Figures: suites[i].Figures})
 	}
 	return stages
 }

@@ -6,15 +6,12 @@ import (
 	"encoding/json"
 	"io"
 
-	"postage/internal/cost"
 	"postage/internal/sys/proc"
+	"postage/internal/verdict"
 )
 
 // What a suite declares of its figures: see [Suite].
-type (
-	Figures = cost.Figures
-	Ends    = cost.Ends
-)
+type Figures = verdict.Figures
 
 // A Child is a process that [StartServer] started, which answers questions in JSON.
 type Child = proc.Child

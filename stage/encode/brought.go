@@ -71,7 +71,6 @@ func (msg *message[M]) counted() error {
 func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M]) (lab.Suite, Traffic) {
 	msg.name, msg.doc, msg.headline, msg.now = brought.Name, brought.Doc, true, brought.Baseline
 	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: chooseBrought, Brought: true}
-	suite.Figures.PerMillion = true
 	rows = slices.DeleteFunc(rows, func(row contender[M]) bool { return row.named() == "codec=json/reuse=no" }) // codec=json is that
 	suite.Cases = casesOf(msg, rows)
 	for i := range suite.Cases {

@@ -2,22 +2,12 @@ package encode
 
 import (
 	"cmp"
-	"strings"
 
 	"postage/lab"
 	"postage/record"
 )
 
-// figures describe the stage's figures: a message on its way is encoded once and decoded once.
-func figures() lab.Figures {
-	return lab.Figures{Message: "msg", Spoken: spoken, Ends: func(row *record.Row) *lab.Ends {
-		keys := record.KeysOf(row.Case)
-		if keys.Get("op") != "encode" {
-			return nil
-		}
-		return &lab.Ends{Message: keys.Get("msg"), Back: strings.Replace(row.Case, "op=encode", "op=decode", 1)}
-	}}
-}
+func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 
 // messageNames and operationNames say messages and operations in words. A brought message has its
 // own name.

@@ -73,7 +73,7 @@ func PrintTable(w io.Writer, rec *record.Record, program string, form report.For
 		d.Note(strings.Join(missing[why], ", ") + ": " + why)
 	}
 	d.Marked("warning:", analysis.Warnings...)
-	d.Paragraph("", "Next: postage show, with intervals and prices; "+program+" run op=encode-kept, op=decode-reuse, op=pack or Route.")
+	d.Paragraph("", "Next: postage show, with intervals; "+program+" run op=encode-kept, op=decode-reuse, op=pack or Route.")
 	return d.Print(w)
 }
 

@@ -16,7 +16,7 @@
 //  5. Some pages measured something else than they say (a rate limiter, a certificate). Their claim
 //     was an artefact if it holds the page's way, and differs once that is put right.
 //
-// [Claims.Print] prints the result, and [Claims.Section] makes it a part of a page.
+// [Claims.Print] prints the result.
 package claims
 
 import (
@@ -40,9 +40,6 @@ const (
 	NotAvailable Verdict = "not available" // no stage of this program measures it
 )
 
-// like has the verdict on a row that has the same colour.
-var like = map[Verdict]verdict.Verdict{Holds: verdict.Faster, Differs: verdict.Slower, WasArtefact: verdict.Slower}
-
 // Tolerance is the factor within which a ratio counts as reproduced. NoMore is the factor by which
 // a ratio may exceed an upper limit ("no slower"): a smaller difference does not matter, even if it
 // is certain.
@@ -60,14 +57,13 @@ type Claims struct {
 // Claim is what someone published, beside what was measured of it here. Its JSON is a stable
 // interface.
 type Claim struct {
-	Number   int             `json:"number"`
-	Page     string          `json:"page"`  // where it was published
-	Stage    string          `json:"stage"` // "encode"
-	Text     string          `json:"claim"`
-	Verdict  string          `json:"verdict"`  // "holds"
-	Why      string          `json:"why"`      // what was wrong with the page, or explains a difference
-	Measures []Measure       `json:"measures"` // none if no stage measures the claim
-	Like     verdict.Verdict `json:"-"`        // has the colour that a page shows Verdict in; "" for none
+	Number   int       `json:"number"`
+	Page     string    `json:"page"`  // where it was published
+	Stage    string    `json:"stage"` // "encode"
+	Text     string    `json:"claim"`
+	Verdict  string    `json:"verdict"`  // "holds"
+	Why      string    `json:"why"`      // what was wrong with the page, or explains a difference
+	Measures []Measure `json:"measures"` // none if no stage measures the claim
 }
 
 // Measure is a row's figure as a multiple of another row's.
@@ -148,7 +144,7 @@ func Check(all []Claim, runs []*record.Record) Claims {
 		if became == Differs && own > 0 && held == own {
 			became = WasArtefact
 		}
-		c.Verdict, c.Like = string(became), like[became]
+		c.Verdict = string(became)
 		checked.List = append(checked.List, c)
 	}
 	return checked

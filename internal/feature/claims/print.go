@@ -1,11 +1,8 @@
 package claims
 
 import (
-	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
-	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -53,25 +50,6 @@ func (all Claims) Print(w io.Writer, form report.Form) error {
 	return d.Print(w)
 }
 
-var (
-	//go:embed page/section.gohtml
-	claimsText string
-	//go:embed page/section.css
-	claimsCSS string
-)
-
-// Section makes the claims a part of a page; none if nothing was measured.
-func (all Claims) Section() ([]report.Section, error) {
-	if !slices.ContainsFunc(all.List, Claim.wasMeasured) {
-		return nil, nil
-	}
-	body, err := report.Fragment(claimsText, template.FuncMap{
-		"published": func(c Claim) []string { return c.each((*Measure).published) },
-		"here":      func(c Claim) []string { return c.measured() },
-	}, all)
-	return []report.Section{{ID: "claims", Name: "Published claims", Style: template.CSS(claimsCSS), Body: body}}, err
-}
-
 // unavailable says why a claim has no measures, "" if it has some.
 func (c *Claim) unavailable() string {
 	if len(c.Measures) > 0 {
@@ -86,10 +64,6 @@ func (c *Claim) measured() []string {
 		return []string{text}
 	}
 	return c.each((*Measure).here)
-}
-
-func (c Claim) wasMeasured() bool {
-	return slices.ContainsFunc(c.Measures, func(m Measure) bool { return m.Here != nil || m.Counts != nil })
 }
 
 func (c *Claim) each(text func(*Measure) string) []string {

@@ -3,7 +3,6 @@ package claims
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"postage/internal/kit/report"
@@ -14,9 +13,8 @@ import (
 // checked is one claim of each verdict, and of each figure.
 func checked() Claims {
 	var all []Claim
-	like := map[string]verdict.Verdict{"holds": verdict.Faster, "differs": verdict.Slower, "was an artefact": verdict.Slower}
 	for i, v := range []string{"holds", "differs", "was an artefact", "undecided", "not measured", "not available"} {
-		c := Claim{Number: i + 1, Page: "a page", Stage: "encode", Text: "a is 4 times as fast as b", Why: "b is made to sort", Verdict: v, Like: like[v]}
+		c := Claim{Number: i + 1, Page: "a page", Stage: "encode", Text: "a is 4 times as fast as b", Why: "b is made to sort", Verdict: v}
 		m := Measure{What: "like with like", Of: Time, Row: "Encode/codec=a", Base: "Encode/codec=b", Published: 0.25, Verdict: v}
 		if v != "not measured" {
 			m.Here = &verdict.Interval{Value: 0.24, Low: 0.23, High: 0.25}
@@ -59,23 +57,5 @@ func TestClaims(t *testing.T) {
 	reporttest.Golden(t, "claims.json", out.Bytes())
 	if !json.Valid(out.Bytes()) {
 		t.Error("no JSON")
-	}
-}
-
-// The page shows the published claims once something was measured of one.
-func TestClaimsSection(t *testing.T) {
-	all := checked()
-	for _, r := range []struct {
-		claims Claims
-		want   bool
-	}{{all, true}, {Claims{}, false}, {Claims{List: all.List[4:]}, false}} {
-		sections, err := r.claims.Section()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := len(sections) == 1 && strings.Contains(string(sections[0].Body), `id="claims"`) && strings.Contains(string(sections[0].Body), "0.178 (19,000,000 against 107,000,000)")
-		if got != r.want {
-			t.Errorf("%d claims shown: %v, want %v", len(r.claims.List), got, r.want)
-		}
 	}
 }

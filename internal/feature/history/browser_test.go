@@ -12,31 +12,20 @@ import (
 	"postage/internal/test/reporttest"
 )
 
-// openedTrends is a page with a history in a file, as a browser is given it.
-func openedTrends(t *testing.T) string {
-	t.Helper()
+// The plots are accessible, and nothing is loaded or complained of. Without scripts they are the
+// plots that Go made, and the tables are beneath them.
+func TestTrendsInBrowser(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.html")
 	if err := os.WriteFile(file, trendPage(t, trendSample()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return "file://" + file
-}
-
-// The plots are accessible, and nothing is loaded or complained of.
-func TestTrendsInBrowser(t *testing.T) {
-	ctx := reporttest.Browser(t)
-	page := openedTrends(t)
+	page, ctx := "file://"+file, reporttest.Browser(t)
 	var heard reporttest.Complaints
 	heard.Listen(t, ctx, page)
 	reporttest.Do(t, ctx, chromedp.Navigate(page))
 	reporttest.Accessible(t, ctx)
 	heard.Tell(t)
-}
-
-// Without scripts the plots are those that Go made, and the tables are beneath them.
-func TestTrendsWithoutScripts(t *testing.T) {
-	ctx := reporttest.Browser(t)
-	reporttest.Do(t, ctx, reporttest.Command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(openedTrends(t)))
+	reporttest.Do(t, ctx, reporttest.Command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(page))
 	text := reporttest.Value(t, ctx, chromedp.Evaluate[string](`document.body.innerText + Array.from(document.querySelectorAll("section.trend details")).map(d => d.textContent).join(" ")`))
 	for _, want := range []string{"History", "codec=slower", "9.8% slower", "run-40.txt", "example.org/base v2.0.0", "no change"} {
 		if !strings.Contains(text, want) {

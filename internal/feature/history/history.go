@@ -7,7 +7,7 @@
 //     changes, [NewTrend] begins a new [Segment], since a ratio to something else says nothing about
 //     the row. A run in which the anchor has no figures begins none.
 //  3. changePoints finds the changes in each segment.
-//  4. [PrintList], [PrintTrends] and [Section] show the result.
+//  4. [PrintTrends] and [Section] show the result.
 //
 // Each machine has its own trends.
 //
@@ -26,8 +26,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
+	"time"
 
 	"postage/internal/verdict"
 	"postage/record"
@@ -42,10 +42,16 @@ type History struct {
 
 // run is what the history keeps of a record.
 type run struct {
-	Entry
-	first  []int64 // times of its first batches, by which copies of the run are recognised
-	rows   []string
-	points map[string]Point // by wanted row
+	name      string // the file's
+	started   time.Time
+	machine   string
+	commit    string
+	goVersion string
+	partial   bool
+	blocks    int
+	first     []int64 // times of its first batches, by which copies of the run are recognised
+	rows      []string
+	points    map[string]Point // by wanted row
 }
 
 // Read reads the records of a folder, its .txt files, for the trends of the wanted rows. It skips
@@ -73,7 +79,7 @@ func Read(ctx context.Context, folder string, wanted func(row string) bool) (*Hi
 	}
 	h := &History{
 		Skipped: slices.DeleteFunc(failed, func(err error) bool { return err == nil }),
-		runs:    slices.DeleteFunc(runs, func(r run) bool { return r.Name == "" }),
+		runs:    slices.DeleteFunc(runs, func(r run) bool { return r.name == "" }),
 	}
 	h.sort()
 	return h, nil
@@ -82,12 +88,12 @@ func Read(ctx context.Context, folder string, wanted func(row string) bool) (*Hi
 // sort puts the runs in the order in which they were started, and skips copies.
 func (h *History) sort() {
 	slices.SortStableFunc(h.runs, func(a, b run) int {
-		return cmp.Or(a.Started.Compare(b.Started), slices.Compare(a.first, b.first), cmp.Compare(b.Blocks, a.Blocks))
+		return cmp.Or(a.started.Compare(b.started), slices.Compare(a.first, b.first), cmp.Compare(b.blocks, a.blocks))
 	})
 	var runs []run
 	for _, r := range h.runs {
-		if last := len(runs) - 1; last >= 0 && len(r.first) > 0 && r.Started.Equal(runs[last].Started) && slices.Equal(r.first, runs[last].first) {
-			h.Skipped = append(h.Skipped, fmt.Errorf("%s: the same run as %s", r.Name, runs[last].Name))
+		if last := len(runs) - 1; last >= 0 && len(r.first) > 0 && r.started.Equal(runs[last].started) && slices.Equal(r.first, runs[last].first) {
+			h.Skipped = append(h.Skipped, fmt.Errorf("%s: the same run as %s", r.name, runs[last].name))
 			continue
 		}
 		runs = append(runs, r)
@@ -101,7 +107,8 @@ func load(folder, name string, wanted func(row string) bool) (run, error) {
 	if err != nil {
 		return run{}, err
 	}
-	r := run{points: map[string]Point{}}
+	r := run{name: name, started: rec.Run.Started, machine: rec.Machine.Identity(), commit: rec.Run.Commit, goVersion: rec.Machine.Go,
+		partial: !rec.Run.Complete, blocks: len(rec.Blocks), points: map[string]Point{}}
 	measured := map[string]bool{}
 	for i := range rec.Blocks {
 		for _, series := range rec.Blocks[i].Series {
@@ -123,8 +130,6 @@ func load(folder, name string, wanted func(row string) bool) (run, error) {
 	if len(rec.Blocks) > 0 && len(rec.Blocks[0].Series) > 0 {
 		r.first = rec.Blocks[0].Series[0].WallNS
 	}
-	r.Entry = Entry{Name: name, Started: rec.Run.Started, Machine: rec.Machine.Identity(), Commit: rec.Run.Commit, Seed: strconv.FormatUint(rec.Run.Seed, 10),
-		Go: rec.Machine.Go, Partial: !rec.Run.Complete, Cases: len(rec.Cases()), Figures: len(r.rows), Blocks: len(rec.Blocks)}
 	for _, name := range cases {
 		r.addCase(verdict.AnalyzeCase(rec, name))
 	}
@@ -135,13 +140,13 @@ func load(folder, name string, wanted func(row string) bool) (run, error) {
 func (r *run) addCase(c *verdict.CaseResult) {
 	var anchor Anchor
 	if b := c.Baseline; b != nil && b.NSOp != nil {
-		anchor = Anchor{Contender: b.Row.Contender, Version: cmp.Or(b.Row.Module, r.Go) + unusual(c.Record)}
+		anchor = Anchor{Contender: b.Row.Contender, Version: cmp.Or(b.Row.Module, r.goVersion) + unusual(c.Record)}
 	}
 	for _, result := range c.Rows {
 		if !slices.Contains(r.rows, result.Row.Name) {
 			continue
 		}
-		p := Point{Run: r.Name, Started: r.Started, Commit: r.Commit, Go: r.Go, Module: result.Row.Module, Partial: r.Partial, Blocks: result.Blocks,
+		p := Point{Run: r.name, Started: r.started, Commit: r.commit, Go: r.goVersion, Module: result.Row.Module, Partial: r.partial, Blocks: result.Blocks,
 			Anchor: anchor, NSOp: *result.NSOp, BytesOp: result.BytesOp, AllocsOp: result.AllocsOp, Metrics: result.Metrics}
 		if ratio := result.Ratio; ratio != nil && !math.IsNaN(ratio.Value) {
 			p.Ratio = &ratio.Interval
@@ -162,13 +167,8 @@ func unusual(rec *record.Record) (text string) {
 	return text
 }
 
-// Entries describes the records, in the order in which their runs were started.
-func (h *History) Entries() (entries []Entry) {
-	for i := range h.runs {
-		entries = append(entries, h.runs[i].Entry)
-	}
-	return entries
-}
+// Empty reports whether the folder has no records.
+func (h *History) Empty() bool { return len(h.runs) == 0 }
 
 // Rows returns the names of all rows that have figures, in alphabetical order.
 func (h *History) Rows() []string {
@@ -186,13 +186,13 @@ func (h *History) Trends(row string) (trends []*Trend) {
 	points := map[string][]Point{}
 	for i := range h.runs {
 		if p, ok := h.runs[i].points[row]; ok {
-			points[h.runs[i].Machine] = append(points[h.runs[i].Machine], p)
+			points[h.runs[i].machine] = append(points[h.runs[i].machine], p)
 		}
 	}
 	for _, r := range slices.Backward(h.runs) {
-		if points[r.Machine] != nil {
-			trends = append(trends, NewTrend(row, r.Machine, points[r.Machine]))
-			delete(points, r.Machine)
+		if points[r.machine] != nil {
+			trends = append(trends, NewTrend(row, r.machine, points[r.machine]))
+			delete(points, r.machine)
 		}
 	}
 	return trends

@@ -98,9 +98,6 @@ func TestTrend(t *testing.T) {
 func TestPointIsAnalyzed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	records := []*record.Record{recordOf(rng, 3, 0, nil), recordOf(rng, 10, 1, nil)} // 3 blocks are too few for an interval
-	for _, rec := range records {
-		rec.Run.Seed = 1<<63 + 5
-	}
 	h := historyOf(t, records...)
 	for i, rec := range records {
 		for _, r := range verdict.Analyze(rec).Cases[0].Rows {
@@ -114,10 +111,6 @@ func TestPointIsAnalyzed(t *testing.T) {
 			}
 		}
 	}
-	entries := h.Entries()
-	if len(entries) != 2 || entries[1].Seed != "9223372036854775813" || entries[1].Blocks != 10 || entries[1].Cases != 1 || entries[1].Figures != 7 {
-		t.Fatalf("%+v", entries)
-	}
 }
 
 // A run that is in the folder twice counts once, as the longer of its records.
@@ -128,15 +121,14 @@ func TestCopies(t *testing.T) {
 	part.Run.Complete = false
 	other := recordOf(rand.New(rand.NewPCG(8, 1)), 10, 1, nil) // started in the same moment
 	h := historyOf(t, &part, whole, other, whole)
-	entries := h.Entries()
-	if len(entries) != 2 || entries[0].Partial || entries[1].Partial || len(h.Skipped) != 2 || !strings.Contains(errors.Join(h.Skipped...).Error(), "00.txt: the same run as 01.txt") {
-		t.Errorf("%+v, skipped %v", entries, h.Skipped)
+	if len(h.runs) != 2 || h.runs[0].partial || h.runs[1].partial || len(h.Skipped) != 2 || !strings.Contains(errors.Join(h.Skipped...).Error(), "00.txt: the same run as 01.txt") {
+		t.Errorf("%+v, skipped %v", h.runs, h.Skipped)
 	}
 	if trends := h.Trends(rowA); len(trends[0].Points) != 2 {
 		t.Errorf("%+v", trends[0].Points)
 	}
-	if entries := historyOf(t, &part).Entries(); len(entries) != 1 || !entries[0].Partial {
-		t.Errorf("%+v", entries)
+	if runs := historyOf(t, &part).runs; len(runs) != 1 || !runs[0].partial {
+		t.Errorf("%+v", runs)
 	}
 }
 
@@ -161,8 +153,8 @@ func TestSkipped(t *testing.T) {
 	}
 	h := read(t, folder)
 	var figures []int
-	for _, e := range h.Entries() {
-		figures = append(figures, e.Figures)
+	for _, r := range h.runs {
+		figures = append(figures, len(r.rows))
 	}
 	if fmt.Sprint(figures) != "[0 2 7]" || len(h.Skipped) != 1 || !strings.Contains(h.Skipped[0].Error(), "a.txt:2: expected a Postage record") {
 		t.Errorf("rows %v, skipped %v", figures, h.Skipped)
@@ -221,7 +213,7 @@ func TestOldSelvesHaveNoTrend(t *testing.T) {
 	rec := recordOf(rand.New(rand.NewPCG(7, 1)), 10, 1, nil)
 	recordtest.Against(rec, 1)
 	h := historyOf(t, rec)
-	if rows := h.Rows(); len(rows) != 7 || h.Entries()[0].Figures != 7 || len(h.Trends(rowA+"/rev=abc1234")) > 0 {
+	if rows := h.Rows(); len(rows) != 7 || len(h.Trends(rowA+"/rev=abc1234")) > 0 {
 		t.Errorf("%v", rows)
 	}
 }

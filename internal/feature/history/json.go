@@ -9,22 +9,6 @@ import (
 
 // The JSON of a history, version 2: docs/reference/json.md says what the fields mean.
 type (
-	ListForm struct {
-		Version int     `json:"version"`
-		Records []entry `json:"records"`
-	}
-	entry struct {
-		Name    string  `json:"name"`
-		Started *string `json:"started"`
-		Machine string  `json:"machine"`
-		Commit  *string `json:"commit"`
-		Seed    string  `json:"seed"`
-		Go      string  `json:"go"`
-		Partial bool    `json:"partial"`
-		Cases   int     `json:"cases"`
-		Rows    int     `json:"rows"`
-		Blocks  int     `json:"blocks"`
-	}
 	TrendsForm struct {
 		Version int         `json:"version"`
 		Row     string      `json:"row"`
@@ -69,17 +53,6 @@ type (
 		Factor float64 `json:"factor"`
 	}
 )
-
-func listJSON(w io.Writer, entries []Entry) error {
-	out := ListForm{2, []entry{}}
-	for _, e := range entries {
-		out.Records = append(out.Records, entry{
-			Name: e.Name, Started: report.Time(e.Started), Machine: e.Machine,
-			Commit: report.OrNull(e.Commit), Seed: e.Seed, Go: e.Go, Partial: e.Partial, Cases: e.Cases, Rows: e.Figures, Blocks: e.Blocks,
-		})
-	}
-	return report.WriteJSON(w, out)
-}
 
 // trendsJSON writes how a row changed, with all points.
 func trendsJSON(w io.Writer, row string, trends []*Trend) error {

@@ -15,9 +15,12 @@ import (
 	"postage/internal/stats"
 )
 
+// pointsPrinted is how many points of a trend a terminal shows.
+const pointsPrinted = 20
+
 // PrintTrends writes how a row changed from run to run: for each trend a line, its changes, and its
-// last points. It writes all points if last is 0, and in JSON.
-func PrintTrends(w io.Writer, row string, trends []*Trend, last int, form report.Form) error {
+// last points; in JSON all points.
+func PrintTrends(w io.Writer, row string, trends []*Trend, form report.Form) error {
 	if form.JSON {
 		return trendsJSON(w, row, trends)
 	}
@@ -29,12 +32,12 @@ func PrintTrends(w io.Writer, row string, trends []*Trend, last int, form report
 		if d.Len() > 0 {
 			d.Printf("\n")
 		}
-		writeTrend(d, tr, last)
+		writeTrend(d, tr)
 	}
 	return d.Print(w)
 }
 
-func writeTrend(d *report.Doc, tr *Trend, last int) {
+func writeTrend(d *report.Doc, tr *Trend) {
 	d.Lines(report.Bold, "", tr.Row, "  ")
 	d.Note(tr.Machine)
 	d.Lines(lipgloss.Style{}, "", trendSummary(tr), "  ")
@@ -45,14 +48,11 @@ func writeTrend(d *report.Doc, tr *Trend, last int) {
 		d.Printf("\n")
 		writeChangePoints(d, tr)
 	}
-	shown := len(tr.Points)
-	if last > 0 {
-		shown = min(shown, last)
-	}
+	shown := min(pointsPrinted, len(tr.Points))
 	d.Printf("\n")
 	writePoints(d, tr, len(tr.Points)-shown)
 	if shown < len(tr.Points) {
-		d.Note(fmt.Sprintf("the last %d of %d runs; --last 0 prints all", shown, len(tr.Points)))
+		d.Note(fmt.Sprintf("the last %d of %d runs; --json has all", shown, len(tr.Points)))
 	}
 }
 

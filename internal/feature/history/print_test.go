@@ -63,7 +63,7 @@ func TestTrendTerminal(t *testing.T) {
 		anchor.Points[i].Ratio = nil
 	}
 	for _, trends := range [][]*Trend{trendSample()[:1], trendSample()[1:2], trendSample()[2:], {anchor, {Row: "none"}}} {
-		if err := PrintTrends(&b, "", trends, 8, report.Form{}); err != nil {
+		if err := PrintTrends(&b, "", trends, report.Form{}); err != nil {
 			t.Fatal(err)
 		}
 		b.WriteString("\n")
@@ -73,34 +73,10 @@ func TestTrendTerminal(t *testing.T) {
 
 func TestTrendJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := PrintTrends(&b, "Encode/msg=order/op=encode/codec=slower", []*Trend{trendOf("Encode/msg=order/op=encode/codec=slower", 12, 0, map[int]float64{6: 1.5})}, 0, report.Form{JSON: true}); err != nil {
+	if err := PrintTrends(&b, "Encode/msg=order/op=encode/codec=slower", []*Trend{trendOf("Encode/msg=order/op=encode/codec=slower", 12, 0, map[int]float64{6: 1.5})}, report.Form{JSON: true}); err != nil {
 		t.Fatal(err)
 	}
 	reporttest.Golden(t, "trend.json", b.Bytes())
-}
-
-func TestHistoryList(t *testing.T) {
-	entries := []Entry{
-		{Name: "a.txt", Machine: trendMachine, Seed: "7", Go: "go1.26.0", Cases: 1, Figures: 7, Blocks: 8},
-		{Name: "b.txt", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Machine: "another", Commit: "0123456789abcdef", Seed: "7", Go: "go1.26.0", Partial: true, Cases: 20, Figures: 700, Blocks: 160},
-	}
-	var text, asJSON bytes.Buffer
-	if err := PrintList(&text, entries, report.Form{}); err != nil {
-		t.Fatal(err)
-	}
-	reporttest.Golden(t, "history.txt", text.Bytes())
-	if err := PrintList(&asJSON, entries, report.Form{JSON: true}); err != nil {
-		t.Fatal(err)
-	}
-	reporttest.Golden(t, "history.json", asJSON.Bytes())
-}
-
-func TestMachineLetters(t *testing.T) {
-	for i, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 51: "AZ", 52: "BA", 701: "ZZ", 702: "AAA"} {
-		if got := machineLetter(i); got != want {
-			t.Errorf("machine %d is %s, want %s", i, got, want)
-		}
-	}
 }
 
 // trendPage is a page with the section alone.
@@ -153,9 +129,13 @@ func TestTrendSection(t *testing.T) {
 	}
 }
 
-// Without a trend there is no section.
+// Without a trend there is no section, nor without ratios among the points that are shown.
 func TestNoTrends(t *testing.T) {
-	for _, trends := range [][]*Trend{nil, {}, {trendOf("Encode/one", 1, 0, nil)}, {{Row: "none"}}} {
+	late := trendOf("Encode/msg=order/op=encode/codec=late", 60, 0, nil)
+	for i := 30; i < 60; i++ {
+		late.Points[i].Ratio = nil
+	}
+	for _, trends := range [][]*Trend{nil, {trendOf("Encode/one", 1, 0, nil)}, {{Row: "none"}}, {late}} {
 		if page := trendPage(t, trends); bytes.Contains(page, []byte(`id="history"`)) {
 			t.Errorf("a section of nothing, for %d trends", len(trends))
 		}
@@ -178,16 +158,5 @@ func TestTrendSectionSize(t *testing.T) {
 		if left := strings.Contains(string(page), fmt.Sprintf("%d more rows have a trend", size.rows-trendsShown)); left != (size.rows > trendsShown) {
 			t.Errorf("%d rows: what is left out is said: %v", size.rows, left)
 		}
-	}
-}
-
-// A trend without ratios among the points that are shown has nothing to plot.
-func TestTrendWithoutLateRatios(t *testing.T) {
-	late := trendOf("Encode/msg=order/op=encode/codec=late", 60, 0, nil)
-	for i := 30; i < 60; i++ {
-		late.Points[i].Ratio = nil
-	}
-	if v := newTrends([]*Trend{late}); v != nil {
-		t.Errorf("%+v", v)
 	}
 }

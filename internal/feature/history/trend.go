@@ -21,20 +21,6 @@ type Anchor struct {
 
 func (a Anchor) String() string { return a.Contender + " (" + a.Version + ")" }
 
-// Entry is a record in the history.
-type Entry struct {
-	Name    string // the file's
-	Started time.Time
-	Machine string
-	Commit  string
-	Seed    string
-	Go      string
-	Partial bool
-	Cases   int
-	Figures int // rows with figures
-	Blocks  int
-}
-
 // Point is a row's figures in one run.
 type Point struct {
 	Run     string // the record's file

@@ -23,15 +23,6 @@ func pointsOf(rng *rand.Rand, parts ...[2]float64) []Point {
 	return points
 }
 
-func ExampleNewTrend() {
-	rng := rand.New(rand.NewPCG(7, 1))
-	t := NewTrend("Encode/msg=order/op=encode/codec=msgp", "a machine", pointsOf(rng, [2]float64{20, 0.3}, [2]float64{10, 0.36}))
-	for _, c := range t.Changes {
-		fmt.Printf("from run %s on: %.2f -> %.2f, factor %.1f\n", t.Points[c.Point].Run, c.Before, c.After, c.Factor())
-	}
-	// Output: from run 21 on: 0.30 -> 0.36, factor 1.2
-}
-
 // A change of anchor is no change of the row: it begins a segment, and in each segment
 // changes are looked for alone.
 func TestSegments(t *testing.T) {

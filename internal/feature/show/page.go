@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"io"
 
-	"postage/internal/cost"
 	"postage/internal/kit/report"
 	"postage/internal/verdict"
 	"postage/record"
@@ -31,7 +30,7 @@ type NamedRun struct {
 type Contents struct {
 	Runs []NamedRun
 	// Stages say what their cases' figures mean. Cases of other stages are shown without that.
-	Stages []cost.Stage
+	Stages []verdict.Stage
 	// Sections are other features' parts of the page, behind the cases.
 	Sections []report.Section
 }
@@ -62,7 +61,6 @@ type analyzed struct {
 // page is what the template shows.
 type page struct {
 	Sentences []string // what the stages say
-	Millions  []string // what a million messages cost
 	Answers   []answerView
 	More      []answerView
 	Remarks   []string
@@ -97,10 +95,10 @@ type caseOfRun struct {
 	id  string
 	run string // the run's name, "" if there is one run
 	// says is what the case's stage says of its figures.
-	says cost.Figures
+	says verdict.Figures
 }
 
-func casesOf(a *verdict.Analysis, stages []cost.Stage) (cases []*caseOfRun) {
+func casesOf(a *verdict.Analysis, stages []verdict.Stage) (cases []*caseOfRun) {
 	for _, c := range a.Cases {
 		one := &caseOfRun{CaseResult: c}
 		for _, stage := range stages {
@@ -118,10 +116,8 @@ func newPage(contents Contents) *page {
 	p := &page{}
 	ids := report.IDs{}
 	var all []*caseOfRun
-	var measured []*verdict.CaseResult
 	for _, run := range runs {
 		a := verdict.Analyze(run.Record)
-		measured = append(measured, a.Cases...)
 		for _, one := range casesOf(a, contents.Stages) {
 			one.id = ids.New(one.Name)
 			view := newCase(one)
@@ -142,7 +138,6 @@ func newPage(contents Contents) *page {
 	if len(p.Answers) > answersShown {
 		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
 	}
-	p.Millions = millions(contents.Stages, measured, true)
 	p.Sections = contents.Sections
 	return p
 }

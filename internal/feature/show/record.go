@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"time"
 
-	"postage/internal/cost"
 	"postage/internal/kit/report"
 	"postage/internal/kit/words"
 	"postage/internal/verdict"
@@ -21,7 +20,7 @@ import (
 )
 
 // Record writes a record: who won, then a table for each case. Stages say what their figures mean.
-func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form report.Form) error {
+func Record(w io.Writer, rec *record.Record, stages []verdict.Stage, form report.Form) error {
 	a := verdict.Analyze(rec)
 	if form.JSON {
 		return recordJSON(w, rec, a)
@@ -42,9 +41,6 @@ func Record(w io.Writer, rec *record.Record, stages []cost.Stage, form report.Fo
 	}
 	cases := casesOf(a, stages)
 	d.Paragraph("", sentences(cases)...)
-	if !form.Markdown {
-		d.Paragraph("", millions(stages, a.Cases, false)...)
-	}
 	writeAnswers(d, cases, sight(a, rec), ran(rec, stages))
 	if form.Markdown {
 		d.Printf("%s\n\n", legend)
@@ -65,7 +61,7 @@ const legend = "**ratio**: the cost as a multiple of the baseline's, with its 95
 
 // commandText is the command that makes the record again, with its date and its commit. It is "" if
 // `postage run` did not measure the record.
-func commandText(rec *record.Record, stages []cost.Stage) string {
+func commandText(rec *record.Record, stages []verdict.Stage) string {
 	if !ran(rec, stages) {
 		return ""
 	}
@@ -84,8 +80,8 @@ func commandText(rec *record.Record, stages []cost.Stage) string {
 }
 
 // ran reports whether `postage run` measured the record, and can again.
-func ran(rec *record.Record, stages []cost.Stage) bool {
-	return len(rec.Rows) > 0 && slices.ContainsFunc(stages, func(s cost.Stage) bool { return s.Name == rec.Rows[0].Stage })
+func ran(rec *record.Record, stages []verdict.Stage) bool {
+	return len(rec.Rows) > 0 && slices.ContainsFunc(stages, func(s verdict.Stage) bool { return s.Name == rec.Rows[0].Stage })
 }
 
 // writeCase writes a case's rows, and how far its control is from 1.

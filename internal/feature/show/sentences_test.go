@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"postage/internal/cost"
 	"postage/internal/kit/report"
 	"postage/internal/verdict"
 	"postage/record"
@@ -13,7 +12,7 @@ import (
 
 // What a stage says of a case goes before everything else.
 func TestSentences(t *testing.T) {
-	told := []cost.Stage{{Name: "store", Figures: cost.Figures{
+	told := []verdict.Stage{{Name: "store", Figures: verdict.Figures{
 		Says: func(_ *record.Record, c *verdict.CaseResult) []string {
 			return []string{"It costs 100 µs: write 60%, wait 40%.", "pgbulk saves 50% of " + c.Name + "."}
 		},
