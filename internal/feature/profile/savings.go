@@ -113,7 +113,7 @@ func (s *Summary) sending(site *Site) float64 {
 }
 
 // inService is the part of a place by which a change saves more or less in a service than in a loop:
-// of 16 changes, 14 lay within it (docs/profile.md).
+// measured in services (docs/profile.md).
 const inService = 0.1
 
 // saves is what another contender saves at a site.
