@@ -62,7 +62,7 @@ with list, run, show, compare and history for your message's rows.`,
 	f.StringArrayVarP(&flags.folders, "proto-path", "I", nil, "`folder` in which the file and its imports are found; may be repeated")
 	f.StringVar(&flags.message, "message", "", "`name` of the message, or the end of it (default the only one)")
 	f.StringVar(&flags.typ, "type", "", "`name` of the struct, in a Go package")
-	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb, or - for JSON on standard input")
+	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson or .binpb, or - for JSON on standard input")
 	f.StringVar(&flags.path, "path", "", "`place` of JSON documents that is brought alone, such as spec.containers or paths.*.get")
 	f.BoolVar(&flags.typed, "typed", false, "times, UUIDs and words of a few in JSON samples have types of their own, not text")
 	f.StringVar(&flags.html, "html", "", "write the result as a page to this `file` too")
@@ -268,7 +268,7 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 		return nil, errors.New("--typed is for JSON without a schema")
 	}
 	if len(flags.samples) == 0 {
-		return nil, hinted(fmt.Errorf("%s: a schema needs samples", original.FullName()), "name a file of them with --sample: .json, .ndjson, .txtpb or .binpb")
+		return nil, hinted(fmt.Errorf("%s: a schema needs samples", original.FullName()), "name a file of them with --sample: .json, .ndjson or .binpb")
 	}
 	samples, err := schema.ReadSamples(flags.samples, bring.Part(flags.path), original, normal)
 	if err != nil {

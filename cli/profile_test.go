@@ -128,7 +128,7 @@ func TestProfileWrongInput(t *testing.T) {
 		t.Errorf("a profile of 90 s is waited for for %d", got)
 	}
 	for args, want := range map[string]string{
-		"good --with other.txt":            "--with other.txt: it has no rows that encode",
+		"good --with other.txt":            "--with other.txt: it has no rows with intervals that encode",
 		"empty":                            "empty: it is empty",
 		"page":                             `page: text, not a profile in pprof's format: it begins "<html><p>hello"`,
 		"text":                             `it begins "goroutine profile: total 7"`,

@@ -346,7 +346,7 @@ func (c *CaseResult) doubt() string {
 func (c *CaseResult) disagreement() string {
 	var rows []string
 	for _, r := range c.Rows {
-		if r.Wall != nil && r.Row.Role == record.RoleContender {
+		if r.Wall != nil && r.Wall.Bounded() && r.Row.Role == record.RoleContender {
 			rows = append(rows, fmt.Sprintf("%s %.3g (%.3g to %.3g)", r.Row.Contender, r.Wall.Value, r.Wall.Low, r.Wall.High))
 		}
 	}

@@ -7,16 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
+	"github.com/fxamacker/cbor/v2"
 	"github.com/mailru/easyjson"
 	"github.com/tinylib/msgp/msgp"
-	"github.com/vmihailenco/msgpack/v5"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"postage/lab"
@@ -51,10 +51,13 @@ func structContenders[T any](msg *message[T]) []contender[T] {
 		sonicJSON(form, true),
 		sonicJSON(form, false),
 		cborMaps(form),
-		msgPackTags(form),
+		msgPackReflect(form),
 		avroBinary(form),
 		gobStream(form),
 		gobEach(form),
+	}
+	if holdsTimes(reflect.TypeFor[T](), map[reflect.Type]bool{}) {
+		list = append(list, cborTimes(form, "codec=cbor/time=rfc3339nano", cbor.TimeRFC3339Nano))
 	}
 	for _, methods := range ownMethods {
 		if methods.has(new(T)) {
@@ -67,40 +70,23 @@ func structContenders[T any](msg *message[T]) []contender[T] {
 	return list
 }
 
-// msgPackTags is vmihailenco's msgpack. A field without a msgpack tag has its JSON name.
-func msgPackTags[T any](form bind.Form[T, T]) contender[T] {
-	return ofStructs(form, codec[T, T]{
-		name:     "codec=msgpack",
-		module:   "github.com/vmihailenco/msgpack/v5",
-		can:      []op{opEncode, opDecode},
-		settings: map[string]string{"buffer": "kept", "structs": "maps by field name", "tags": "msgpack, else json"},
-	}, func() (structCodec, error) {
-		in := bytes.NewReader(nil)
-		decoder := msgpack.NewDecoder(in)
-		return structCodec{
-			encode: intoBuffer(func(w io.Writer) *msgpack.Encoder {
-				encoder := msgpack.NewEncoder(w)
-				encoder.SetCustomStructTag("json")
-				return encoder
-			}, ""),
-			marshal: func(v any) ([]byte, error) {
-				var fresh bytes.Buffer
-				encoder := msgpack.GetEncoder()
-				defer msgpack.PutEncoder(encoder)
-				encoder.Reset(&fresh)
-				encoder.SetCustomStructTag("json")
-				err := encoder.Encode(v)
-				return fresh.Bytes(), err
-			},
-			decode: func(data []byte, v any) error {
-				in.Reset(data)
-				decoder.Reset(in)
-				decoder.SetCustomStructTag("json")
-				decoder.UsePreallocateValues(true)
-				return decoder.Decode(v)
-			},
-		}, nil
-	})
+// holdsTimes reports whether values of a type can hold a time. seen has the types on the way.
+func holdsTimes(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if t == reflect.TypeFor[time.Time]() || seen[t] {
+		return !seen[t]
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return holdsTimes(t.Elem(), seen)
+	case reflect.Struct:
+		for field := range t.Fields() {
+			if holdsTimes(field.Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // A methodPair is two methods by which a type encodes and decodes itself.

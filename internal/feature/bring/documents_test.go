@@ -63,7 +63,7 @@ func TestPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	samples, err := s.ReadSamples([]string{path}, "items[].a.b", md, n)
-	if err != nil || !strings.HasPrefix(samples.String(), "4 samples, 2 B to 2 B") {
+	if err != nil || !strings.HasPrefix(samples.String(), "4 samples: 2 B to 2 B") {
 		t.Errorf("%s, %v", samples, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestManySamplesInBoundedMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	samples, err := s.ReadSamples([]string{path}, "", md, n)
-	if want := "100000 samples, of which 8192 are kept, drawn at random: "; err != nil || !strings.HasPrefix(samples.String(), want) {
+	if want := "100,000 samples, of which 8192 are kept, drawn at random: "; err != nil || !strings.HasPrefix(samples.String(), want) {
 		t.Errorf("%s, %v", samples, err)
 	}
 	runtime.GC()

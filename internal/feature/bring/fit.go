@@ -2,6 +2,7 @@ package bring
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/types"
@@ -57,19 +58,14 @@ func walkJSON(raw []byte, top members, visit func(path string, end int64, known 
 	value("", top)
 }
 
-// unknownJSON returns the paths of members that a value should not have, and the offset where the
-// first one's name ends.
-func unknownJSON(raw []byte, top members) (paths []string, offset int64) {
-	walkJSON(raw, top, func(path string, end int64, known bool) {
-		if known {
-			return
+// unknownJSON returns the paths of members that a value should not have.
+func unknownJSON(raw []byte, top members) (paths []string) {
+	walkJSON(raw, top, func(path string, _ int64, known bool) {
+		if !known {
+			paths = append(paths, path)
 		}
-		if len(paths) == 0 {
-			offset = end
-		}
-		paths = append(paths, path)
 	})
-	return paths, offset
+	return paths
 }
 
 // messageMembers returns a protobuf message's members in JSON, nil for a well-known type, which has
@@ -164,7 +160,7 @@ func goField(st *types.Struct, is func(name string) bool) types.Type {
 var protobufPlace = regexp.MustCompile(`^proto:\s*(?:syntax error )?\(line (\d+):(\d+)\):\s*`)
 
 // misfit returns an error for a sample that does not fit its message. It names the place in the
-// file, where raw begins at a line, and for JSON the field.
+// file, where raw begins at a line, and the field.
 func misfit(path string, line int, raw []byte, name protoreflect.FullName, err error) error {
 	text := plainSpaces(err)
 	m := protobufPlace.FindStringSubmatch(text)
@@ -174,10 +170,8 @@ func misfit(path string, line int, raw []byte, name protoreflect.FullName, err e
 	text = text[len(m[0]):]
 	row, _ := strconv.Atoi(m[1])
 	column, _ := strconv.Atoi(m[2])
-	if field := pathAt(raw, offsetOf(raw, row, column)); IsJSON(path) && field != "" {
-		return fmt.Errorf("%s:%d: %s does not fit %s: %s", path, line+row-1, field, name, text)
-	}
-	return fmt.Errorf("%s:%d:%d: the sample does not fit %s: %s", path, line+row-1, column, name, text)
+	field := cmp.Or(pathAt(raw, offsetOf(raw, row, column)), "the sample")
+	return fmt.Errorf("%s:%d: %s does not fit %s: %s", path, line+row-1, field, name, text)
 }
 
 // plainSpaces returns the text of protobuf's error, whose spaces vary on purpose.
@@ -209,36 +203,35 @@ func pathAt(raw []byte, offset int64) (at string) {
 	return at
 }
 
-// refuseExtension returns the error for a sample with an extension.
-func refuseExtension(where, path string, name protoreflect.FullName) error {
-	return fmt.Errorf("%s: %s is an extension, which cannot be brought: leave it out of the sample, or make it a field of %s", where, path, name)
-}
-
-// eachUnknown visits the unknown fields of a message and of the messages within it.
-func eachUnknown(m protoreflect.Message, path string, visit func(path string, md protoreflect.MessageDescriptor, number protowire.Number)) {
+// unknownFieldsOf returns the paths of the unknown fields of a message and of the messages within it.
+func unknownFieldsOf(m protoreflect.Message, path string) (unknown []string) {
 	for rest := m.GetUnknown(); len(rest) > 0; {
 		number, _, n := protowire.ConsumeField(rest)
 		if n < 0 {
 			break
 		}
-		visit(fmt.Sprintf("%s%d", path, number), m.Descriptor(), number)
+		unknown = append(unknown, fmt.Sprintf("%s%d", path, number))
 		rest = rest[n:]
+	}
+	within := func(v protoreflect.Value, path string) {
+		unknown = append(unknown, unknownFieldsOf(v.Message(), path+".")...)
 	}
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		at := path + string(fd.Name())
 		switch {
 		case fd.IsMap() && fd.MapValue().Message() != nil:
 			v.Map().Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
-				eachUnknown(v.Message(), fmt.Sprintf("%s[%v].", at, key), visit)
+				within(v, fmt.Sprintf("%s[%v]", at, key))
 				return true
 			})
 		case fd.IsList() && fd.Message() != nil:
 			for i := range v.List().Len() {
-				eachUnknown(v.List().Get(i).Message(), fmt.Sprintf("%s[%d].", at, i), visit)
+				within(v.List().Get(i), fmt.Sprintf("%s[%d]", at, i))
 			}
 		case !fd.IsMap() && fd.Message() != nil:
-			eachUnknown(v.Message(), at+".", visit)
+			within(v, at)
 		}
 		return true
 	})
+	return unknown
 }

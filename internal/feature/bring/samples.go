@@ -8,13 +8,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -33,23 +31,25 @@ type Samples struct {
 	json    *shape // the schema's, if Infer made it
 	placed  bool   // they are a Go struct's, and File writes their places
 
-	dropped        int    // unknown fields
-	lacking        int    // samples with unknown fields
-	first, unknown string // place of the first such sample, and path of its first unknown field
-
-	lossy [len(losses)]struct {
-		samples int
-		first   string // place of the first such sample, and path in it
-	}
+	lossy []loss
 }
 
-// losses are what decoders of JSON drop without a word, as jsontext finds it if it allows the rest.
-var losses = [...]struct {
+// A loss is what is dropped of samples.
+type loss struct {
+	what    string
+	samples int
+	first   string // place of the first such sample, and path in it
+}
+
+const unknownFields = "unknown fields are dropped"
+
+// drops are what decoders of JSON drop without a word, as jsontext finds it if it allows the rest.
+var drops = []struct {
 	what  string
-	allow []jsontext.Options
+	allow jsontext.Options
 }{
-	{"a key is twice in an object, and the last value counts", []jsontext.Options{jsontext.AllowInvalidUTF8(true)}},
-	{"text is not UTF-8, and U+FFFD takes the place of such bytes: convert the file, as with iconv -f latin1 -t utf-8", []jsontext.Options{jsontext.AllowDuplicateNames(true)}},
+	{"a key is twice in an object, and the last value counts", jsontext.AllowInvalidUTF8(true)},
+	{"text is not UTF-8, and U+FFFD takes the place of such bytes: convert the file, as with iconv -f latin1 -t utf-8", jsontext.AllowDuplicateNames(true)},
 }
 
 // lose notes what decoding a sample's JSON drops.
@@ -57,16 +57,21 @@ func (s *Samples) lose(where string, raw []byte) {
 	if jsontext.Value(raw).IsValid() {
 		return
 	}
-	for i, loss := range losses {
-		_, err := jsontext.NewDecoder(bytes.NewReader(raw), loss.allow...).ReadValue()
-		syntax, lost := errors.AsType[*jsontext.SyntacticError](err)
-		if !lost {
-			continue
-		}
-		if s.lossy[i].samples++; s.lossy[i].samples == 1 {
-			s.lossy[i].first = fmt.Sprintf("%s: %s", where, cmp.Or(string(syntax.JSONPointer), "/"))
+	for _, drop := range drops {
+		_, err := jsontext.NewDecoder(bytes.NewReader(raw), drop.allow).ReadValue()
+		if syntax, lost := errors.AsType[*jsontext.SyntacticError](err); lost {
+			s.drop(drop.what, where, cmp.Or(string(syntax.JSONPointer), "/"))
 		}
 	}
+}
+
+// drop notes that something of a sample is dropped, at a path in it.
+func (s *Samples) drop(what, where, path string) {
+	i := slices.IndexFunc(s.lossy, func(l loss) bool { return l.what == what })
+	if i < 0 {
+		i, s.lossy = len(s.lossy), append(s.lossy, loss{what: what, first: where + ": " + path})
+	}
+	s.lossy[i].samples++
 }
 
 type sample struct {
@@ -120,7 +125,7 @@ func (s *Samples) done(paths []string, part Part) (*Samples, error) {
 }
 
 // ReadSamples reads samples of a message: JSON (one value, an array, or one value after the other)
-// or a part of it, protobuf's text format, or protobuf's bytes. The file's extension says which.
+// or a part of it, or protobuf's bytes. The file's extension says which.
 // Each is checked against the rewritten message.
 func (schema *Schema) ReadSamples(paths []string, part Part, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
 	s := &Samples{json: schema.json, Warning: schema.warning}
@@ -146,52 +151,20 @@ func (s *Samples) read(path string, original, normal protoreflect.MessageDescrip
 	if err != nil {
 		return err
 	}
-	switch ext := filepath.Ext(path); ext {
-	case ".txt", ".txtpb", ".textproto", ".textpb", ".pbtxt", ".prototext":
-		m := dynamicpb.NewMessage(original)
-		if err := prototext.Unmarshal(data, m); err != nil {
-			if name := extensionName.FindString(err.Error()); name != "" {
-				return refuseExtension(path, name, original.FullName())
-			}
-			return misfit(path, 1, data, original.FullName(), err)
-		}
-		return s.add(path, m, normal)
-	case ".binpb", ".pb", ".bin":
-		m := dynamicpb.NewMessage(original)
-		if err := proto.Unmarshal(data, m); err != nil {
-			return fmt.Errorf("%s does not fit %s: %s", path, original.FullName(), plainSpaces(err))
-		}
-		var unknown []string
-		var refused error
-		eachUnknown(m, "", func(at string, md protoreflect.MessageDescriptor, number protowire.Number) {
-			if refused == nil && md.ExtensionRanges().Has(number) {
-				refused = refuseExtension(path, at, md.FullName())
-			}
-			unknown = append(unknown, at)
-		})
-		if refused != nil {
-			return refused
-		}
-		if len(unknown) > 0 {
-			s.drop(path, unknown)
-			if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
-				return err
-			}
-		}
-		return s.add(path, m, normal)
-	default:
-		return fmt.Errorf("%s: the name of a samples file must end in .json, .ndjson, .txtpb (protobuf's text format) or .binpb (its bytes), not in %q", path, ext)
+	if ext := filepath.Ext(path); ext != ".binpb" && ext != ".pb" && ext != ".bin" {
+		return fmt.Errorf("%s: the name of a samples file must end in .json, .ndjson or .binpb (protobuf's bytes), not in %q", path, ext)
 	}
-}
-
-// extensionName matches the end of protobuf's error about an unknown extension in text.
-var extensionName = regexp.MustCompile(`\[[\w.]+\]$`)
-
-func (s *Samples) drop(where string, unknown []string) {
-	s.dropped += len(unknown)
-	if s.lacking++; s.lacking == 1 {
-		s.first, s.unknown = where, unknown[0]
+	m := dynamicpb.NewMessage(original)
+	if err := proto.Unmarshal(data, m); err != nil {
+		return fmt.Errorf("%s does not fit %s: %s", path, original.FullName(), plainSpaces(err))
 	}
+	if unknown := unknownFieldsOf(m, ""); len(unknown) > 0 {
+		s.drop(unknownFields, path, unknown[0])
+		if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
+			return err
+		}
+	}
+	return s.add(path, m, normal)
 }
 
 func (s *Samples) readJSON(path string, part Part, original, normal protoreflect.MessageDescriptor) error {
@@ -205,23 +178,18 @@ func (s *Samples) readJSON(path string, part Part, original, normal protoreflect
 				return fmt.Errorf("%s: %w", where, err)
 			}
 			if len(unknown) > 0 {
-				s.drop(where, unknown)
+				s.drop(unknownFields, where, unknown[0])
 			}
 			return s.add(where, m, normal)
 		}
 		if protojson.Unmarshal(raw, m) != nil {
-			unknown, offset := unknownJSON(raw, messageMembers(original))
-			for _, at := range unknown {
-				if strings.HasSuffix(at, "]") { // an element's path has no key at its end
-					return refuseExtension(fmt.Sprintf("%s:%d", path, line+lineOf(raw, offset)-1), at, original.FullName())
-				}
-			}
+			unknown := unknownJSON(raw, messageMembers(original))
 			m = dynamicpb.NewMessage(original)
 			if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, m); err != nil {
 				return misfit(path, line, raw, original.FullName(), err)
 			}
 			if len(unknown) > 0 {
-				s.drop(where, unknown)
+				s.drop(unknownFields, where, unknown[0])
 			}
 		}
 		return s.add(where, m, normal)
@@ -242,11 +210,8 @@ func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.Me
 	if err := proto.Unmarshal(data, other); err != nil {
 		return fail(err)
 	}
-	eachUnknown(other, "", func(at string, _ protoreflect.MessageDescriptor, _ protowire.Number) {
-		err = fmt.Errorf("it does not know %s", at)
-	})
-	if err != nil {
-		return fail(err)
+	if unknown := unknownFieldsOf(other, ""); len(unknown) > 0 {
+		return fail(fmt.Errorf("it does not know %s", unknown[0]))
 	}
 	again, err := (proto.MarshalOptions{Deterministic: true}).Marshal(other)
 	if err != nil {
@@ -290,27 +255,13 @@ func (s *Samples) String() string {
 		sizes = append(sizes, len(kept.data))
 	}
 	slices.Sort(sizes)
-	text := fmt.Sprintf("%d samples, %s to %s (median %s)", s.count, size(sizes[0]), size(sizes[len(sizes)-1]), size(sizes[len(sizes)/2]))
-	switch {
-	case s.count == 1:
-		text = fmt.Sprintf("1 sample, %s", size(sizes[0]))
-	case len(sizes) < s.count:
-		text = fmt.Sprintf("%d samples, of which %d are kept, drawn at random: %s to %s (median %s)", s.count, len(sizes), size(sizes[0]), size(sizes[len(sizes)-1]), size(sizes[len(sizes)/2]))
+	text := words.Counted(s.count, "sample")
+	if len(sizes) < s.count {
+		text += fmt.Sprintf(", of which %d are kept, drawn at random", len(sizes))
 	}
-	fields := "1 unknown field"
-	if s.dropped > 1 {
-		fields = fmt.Sprintf("%d unknown fields", s.dropped)
-	}
-	switch {
-	case s.lacking == 1:
-		text += fmt.Sprintf("; %s: %s dropped (%s)", s.first, fields, s.unknown)
-	case s.lacking > 1:
-		text += fmt.Sprintf("; %s dropped in %d samples, the first at %s (%s)", fields, s.lacking, s.first, s.unknown)
-	}
-	for i, lost := range s.lossy {
-		if lost.samples > 0 {
-			text += fmt.Sprintf("; in %s, the first at %s, %s", words.Counted(lost.samples, "sample"), lost.first, losses[i].what)
-		}
+	text += fmt.Sprintf(": %s to %s (median %s)", size(sizes[0]), size(sizes[len(sizes)-1]), size(sizes[len(sizes)/2]))
+	for _, lost := range s.lossy {
+		text += fmt.Sprintf("; in %s, the first at %s, %s", words.Counted(lost.samples, "sample"), lost.first, lost.what)
 	}
 	return text
 }
@@ -322,8 +273,6 @@ func size(n int) string {
 		return fmt.Sprintf("%d MB", n>>20)
 	case n >= 10<<10:
 		return fmt.Sprintf("%d KB", n>>10)
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f KB", float64(n)/1024)
 	}
 	return fmt.Sprintf("%d B", n)
 }

@@ -158,10 +158,7 @@ func strip(file *descriptorpb.FileDescriptorProto, missing *[]string, exists fun
 }
 
 func stripMessage(message *descriptorpb.DescriptorProto) {
-	message.Extension = nil
-	for _, numbers := range message.ExtensionRange { // to refuse samples with such a field
-		numbers.Options = nil
-	}
+	message.Extension, message.ExtensionRange = nil, nil
 	if message.Options != nil {
 		message.Options.UninterpretedOption = standard(message.Options.UninterpretedOption)
 	}

@@ -3,7 +3,6 @@ package profile
 import (
 	"fmt"
 	"go/version"
-	"math"
 	"slices"
 	"strings"
 
@@ -33,22 +32,23 @@ func CostsOf(rec *record.Record, from string) (*Costs, error) {
 		if record.StageOf(result.Name) != "Encode" || rows == nil {
 			continue
 		}
-		if c.message = keys.Get("msg"); !slices.Contains(messages, c.message) {
-			messages = append(messages, c.message)
-		}
 		for _, r := range result.Rows {
-			if x, ok := costOf(r); ok && r != result.Control {
-				name := r.Row.Contender
-				if name == "codec=json" && onSecond(rec.Machine.Go) {
-					name = firstOnSecond
-				}
-				rows[name] = x
+			if r.NSOp == nil || r.BytesOp == nil || !r.NSOp.Bounded() || r == result.Control {
+				continue
+			}
+			name := r.Row.Contender
+			if name == "codec=json" && onSecond(rec.Machine.Go) {
+				name = firstOnSecond
+			}
+			rows[name] = figure{r.NSOp.Value, float64(*r.BytesOp), r.Metrics[record.EncodedBytes], (r.NSOp.High - r.NSOp.Low) / 2 / r.NSOp.Value}
+			if c.message = keys.Get("msg"); !slices.Contains(messages, c.message) {
+				messages = append(messages, c.message)
 			}
 		}
 	}
 	switch len(messages) {
 	case 0:
-		return nil, fmt.Errorf("%s: it has no rows that encode or decode a message", from)
+		return nil, fmt.Errorf("%s: it has no rows with intervals that encode or decode a message", from)
 	case 1:
 		return c, nil
 	}
@@ -66,16 +66,4 @@ func onSecond(toolchain string) bool {
 		return false
 	}
 	return version.Compare(strings.TrimRight(release, " -"), "go1.27") >= 0
-}
-
-// costOf is what a row costs, if it has a figure.
-func costOf(r *verdict.Result) (x figure, ok bool) {
-	if r.NSOp == nil || r.BytesOp == nil || !(r.NSOp.Value > 0) {
-		return x, false
-	}
-	x = figure{cost: r.NSOp.Value, bytes: float64(*r.BytesOp), size: r.Metrics[record.EncodedBytes]}
-	if x.within = (r.NSOp.High - r.NSOp.Low) / 2 / x.cost; math.IsInf(x.within, 0) {
-		x.within = 0.1
-	}
-	return x, true
 }

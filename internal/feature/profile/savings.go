@@ -27,7 +27,7 @@ type Saving struct {
 //
 // Sending is the site's part of reading or writing bytes. It costs between nothing and in proportion
 // to the size, so the value takes half. The interval has the error of the record's figures, of
-// sampling, and of what sending costs. Without anyFormat only contenders count that keep the bytes'
+// sampling, of what sending costs, and of what is otherwise in a service. Without anyFormat only contenders count that keep the bytes'
 // format. A site whose message is known to be another than the record's has none.
 func (s *Summary) Predict(table *Owners, costs *Costs, anyFormat bool) {
 	formats := table.formats()
@@ -112,6 +112,10 @@ func (s *Summary) sending(site *Site) float64 {
 	return sends * site.Share.Value / all
 }
 
+// inService is the part of a place by which a change saves more or less in a service than in a loop:
+// measured in services (docs/profile.md).
+const inService = 0.1
+
 // saves is what another contender saves at a site.
 func (s *Summary) saves(site *Site, now, then figure) verdict.Interval {
 	code, garbage, bytes, sent := site.Share.Value, 0.0, 1.0, 0.0
@@ -130,6 +134,6 @@ func (s *Summary) saves(site *Site, now, then figure) verdict.Interval {
 		sampling = (value - sent) * (site.Share.High - site.Share.Low) / 2 / code
 	}
 	figures := code * then.cost / now.cost * math.Hypot(now.within, then.within)
-	within := math.Hypot(sent, math.Hypot(sampling, figures))
+	within := math.Hypot(math.Hypot(sent, inService*(code+garbage)), math.Hypot(sampling, figures))
 	return verdict.Interval{Value: value, Low: value - within, High: value + within}
 }
