@@ -39,11 +39,7 @@ func TestServerClosesIdleConnections(t *testing.T) {
 			defer server.Close()
 			target := &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodPost, Body: []byte("x"), URL: parsed(t, server.URL)}}
 			target.TLS = &tls.Config{InsecureSkipVerify: true}
-			pool, err := Open(t.Context(), target)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pool.Close()
+			pool := opened(t, target)
 			for range 4 {
 				if err := once(pool); err != nil {
 					t.Error(err)
@@ -53,15 +49,6 @@ func TestServerClosesIdleConnections(t *testing.T) {
 			}
 		})
 	}
-}
-
-func parsed(t *testing.T, text string) *url.URL {
-	t.Helper()
-	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 // A stream that the server refuses was not processed, and its request is sent again: RFC 9113
@@ -125,11 +112,7 @@ func TestUserinfo(t *testing.T) {
 	defer server.Close()
 	u := parsed(t, server.URL)
 	u.User = url.UserPassword("ann", "s3:cret")
-	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
 	if err := once(pool); err != nil || got.Load() != "ann s3:cret" {
 		t.Errorf("%v, %q", err, got.Load())
 	}
@@ -139,11 +122,7 @@ func TestUserinfo(t *testing.T) {
 // The run does not wait for it until the timeout.
 func TestLargeEcho(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := listen(t)
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -219,11 +198,7 @@ func TestLargeRequestsKeepTheirConnection(t *testing.T) {
 func TestClosedByOneName(t *testing.T) {
 	t.Parallel()
 	for _, reset := range []bool{false, true} {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { listener.Close() })
+		listener := listen(t)
 		go func() {
 			for {
 				conn, err := listener.Accept()

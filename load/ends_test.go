@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -16,11 +15,7 @@ import (
 // complete.
 func refuseTwice(t *testing.T) (u *url.URL, requests *atomic.Int64) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	l := listen(t)
 	requests = new(atomic.Int64)
 	go func() {
 		for n := 0; ; n++ {
@@ -56,11 +51,7 @@ func TestConnectionsThatEnd(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		u, requests := refuseTwice(t)
-		pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 3, Streams: 1, Request: Request{Method: method, URL: u}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer pool.Close()
+		pool := opened(t, &Target{Proto: "http1", Conns: 3, Streams: 1, Request: Request{Method: method, URL: u}})
 		r, err := Run(t.Context(), Plan{Pacer: Constant{200, time.Second}, Lines: pool.Lines})
 		if err != nil || r.Done != 200 || r.Planned != 200 {
 			t.Fatalf("%v, %+v", err, r)
@@ -79,11 +70,7 @@ func TestConnectionsThatEnd(t *testing.T) {
 func TestInterruptHanging(t *testing.T) {
 	t.Parallel()
 	u, _ := hanging(t)
-	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 5, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, &Target{Proto: "http1", Conns: 5, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	began := func(func() *Result) { time.AfterFunc(500*time.Millisecond, cancel) }

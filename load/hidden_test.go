@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -20,11 +19,7 @@ import (
 // if the text is to be the last.
 func rawHTTP1(t *testing.T, answer func(n int64) (text string, last bool)) (u *url.URL, requests *atomic.Int64) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	l := listen(t)
 	requests = new(atomic.Int64)
 	go func() {
 		for {
@@ -161,11 +156,8 @@ func TestNeverBoth(t *testing.T) {
 func TestImpossibleRateIsNotValid(t *testing.T) { bubble(t, testImpossibleRateIsNotValid) }
 
 func testImpossibleRateIsNotValid(t *testing.T) {
-	r, err := Run(t.Context(), Plan{Pacer: Constant{500, 2 * time.Second}, Lines: lines(
+	r := measured(t, Plan{Pacer: Constant{500, 2 * time.Second}, Lines: lines(
 		senderFunc(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil }))})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if why := r.Invalid(); !strings.Contains(why, "queue") {
 		t.Errorf("valid, with a p50 of %v: %q", time.Duration(r.Latency.ValueAtQuantile(50)), why)
 	}

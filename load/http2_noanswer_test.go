@@ -31,11 +31,7 @@ func TestNoAnswer(t *testing.T) {
 		for _, n := range []int64{2, 100, 1 << 16} {
 			u := scripted(t, silent)
 			if way.proto == "http1" {
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer l.Close()
+				l := listen(t)
 				u = &url.URL{Scheme: "http", Host: l.Addr().String()}
 			}
 			pool, err := Open(t.Context(), &Target{Proto: way.proto, Conns: 2, Streams: 10, Request: Request{URL: u}, plain: way.plain})

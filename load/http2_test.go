@@ -33,11 +33,7 @@ type script struct {
 // number.
 func scripted(t *testing.T, play func(s *script, connection int)) *url.URL {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	l := listen(t)
 	go func() {
 		for n := 0; ; n++ {
 			conn, err := l.Accept()
@@ -98,15 +94,8 @@ func sent(t *testing.T, u *url.URL, n, streams int, change func(*Target)) *Resul
 	if change != nil {
 		change(target)
 	}
-	pool, err := Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	r, err := Run(t.Context(), Plan{Pacer: Constant{1000, time.Duration(n) * time.Millisecond}, Patience: 5 * time.Minute, Lines: pool.Lines})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := opened(t, target)
+	r := measured(t, Plan{Pacer: Constant{1000, time.Duration(n) * time.Millisecond}, Patience: 5 * time.Minute, Lines: pool.Lines})
 	if r.Done != int64(n) {
 		t.Errorf("%d of %d requests were answered", r.Done, n)
 	}
@@ -267,10 +256,7 @@ func TestHTTP2Large(t *testing.T) {
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
 	server.Start()
 	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := parsed(t, server.URL)
 	r := sent(t, u, 20, 4, func(t *Target) { t.Request.Method, t.Request.Body = http.MethodPost, make([]byte, 3<<20) })
 	wantOnly(t, r, 0, "")
 }
@@ -280,10 +266,7 @@ func TestHTTP2AgainstHTTP1(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := parsed(t, server.URL)
 	wantOnly(t, sent(t, u, 2, 1, nil), 2, "does not speak HTTP/2")
 }
 
@@ -319,11 +302,7 @@ func TestHTTP2StreamsRunOut(t *testing.T) {
 			s.answer(id, ":status", "200")
 		}
 	})
-	pool, err := Open(t.Context(), &Target{Proto: "http2", Conns: 1, Streams: 2, Request: Request{URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, &Target{Proto: "http2", Conns: 1, Streams: 2, Request: Request{URL: u}})
 	if err := once(pool); err != nil {
 		t.Fatal(err)
 	}
@@ -450,10 +429,7 @@ func TestIdleConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
 	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := parsed(t, server.URL)
 	pool, err := Open(context.Background(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
 	if err != nil {
 		t.Fatal(err)

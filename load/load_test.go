@@ -80,10 +80,7 @@ func testStandstillIsNotHidden(t *testing.T) {
 		return nil
 	})
 	start = time.Now()
-	r, err := Run(context.Background(), Plan{Pacer: Constant{1000, 2 * time.Second}, Lines: lines(server, server, server, server)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := measured(t, Plan{Pacer: Constant{1000, 2 * time.Second}, Lines: lines(server, server, server, server)})
 	if r.Done != 2000 || r.Failed() != 0 {
 		t.Errorf("%d requests, %d failed, want 2000 and 0", r.Done, r.Failed())
 	}
@@ -96,12 +93,9 @@ func testStandstillIsNotHidden(t *testing.T) {
 func TestClosedLoop(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
-	r, err := Run(context.Background(), Plan{Pacer: Constant{0, time.Second}, Lines: lines(
+	r := measured(t, Plan{Pacer: Constant{0, time.Second}, Lines: lines(
 		senderFunc(func(context.Context) error { n.Add(1); time.Sleep(time.Millisecond); return nil }),
 	)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if r.Done != n.Load() || r.Done == 0 || r.Account.Begun != 0 {
 		t.Errorf("%d of %d requests are counted, %d were late", r.Done, n.Load(), r.Account.Begun)
 	}
@@ -137,7 +131,7 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 func TestErrorsAreCounted(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
-	r, err := Run(context.Background(), Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: lines(
+	r := measured(t, Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: lines(
 		senderFunc(func(context.Context) error {
 			if n.Add(1)%2 == 0 {
 				return fmt.Errorf("dial 127.0.0.1:%d: %w", n.Load(), errors.New("connection refused"))
@@ -145,9 +139,6 @@ func TestErrorsAreCounted(t *testing.T) {
 			return nil
 		}),
 	)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if r.Errors["connection refused"] != 50 || r.Done != 100 {
 		t.Errorf("errors %v of %d", r.Errors, r.Done)
 	}
@@ -262,10 +253,7 @@ func testSearchRepeats(t *testing.T) {
 func TestProtocols(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	pair, err := tlscert.New(tlscert.ECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := certificate(t)
 	for _, way := range []struct{ secure, plain bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 		secure := way.secure
 		for proto, server := range map[string]string{"http1": "nethttp", "http2": "nethttp", "http3": "http3", "grpc": "grpc"} {
@@ -288,17 +276,9 @@ func TestProtocols(t *testing.T) {
 					}
 					return
 				}
-				p, err := greeter.Start(ctx, config)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer p.Close()
+				p := greet(t, config)
 				target.Request.URL.Host = p.Addr
-				pool, err := Open(ctx, target)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer pool.Close()
+				pool := opened(t, target)
 				for range 2 { // connections outlive a run
 					r, err := Run(ctx, Plan{Pacer: Constant{200, 200 * time.Millisecond}, Lines: pool.Lines})
 					if err != nil || r.Done != 40 || r.Failed() != 0 {
@@ -321,11 +301,7 @@ func TestProtocols(t *testing.T) {
 func TestGRPCErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	p, err := greeter.Start(ctx, greeter.Config{Server: "grpc", Body: "proto"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	p := greet(t, greeter.Config{Server: "grpc", Body: "proto"})
 	for _, test := range []struct{ rpc, body, file, want string }{
 		{"postage.send.Greeter/Hello", `{"nosuch":1}`, "", "unknown field"},
 		{"postage.send.Greeter/Goodbye", `{}`, "", `no method "Goodbye"`},
@@ -394,10 +370,7 @@ func TestHTTP1Answers(t *testing.T) {
 	}))
 	defer server.Close()
 	for path, want := range map[string]string{"/": "", "/chunked": "", "/none": "", "/close": "", "/early": "", "/missing": "status 404"} {
-		u, err := url.Parse(server.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := parsed(t, server.URL+path)
 		pool, err := Open(context.Background(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
 		if err != nil {
 			t.Fatal(err)

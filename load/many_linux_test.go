@@ -22,11 +22,7 @@ func TestManyConnections(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil || files.Cur < conns+200 {
 		t.Skipf("%d files may be open, want %d: ulimit -n", files.Cur, conns+200)
 	}
-	server, err := greeter.Start(t.Context(), greeter.Config{Server: "nethttp", Body: "json"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	server := greet(t, greeter.Config{Server: "nethttp", Body: "json"})
 	before := inUse()
 	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
 		Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Host: server.Addr, Path: "/"},

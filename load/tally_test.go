@@ -38,16 +38,13 @@ func TestReasonsOfQUIC(t *testing.T) {
 func TestReasonsAreFew(t *testing.T) {
 	t.Parallel()
 	n := 0
-	r, err := Run(t.Context(), Plan{Pacer: Constant{10000, 100 * time.Millisecond}, Lines: lines(senderFunc(func(context.Context) error {
+	r := measured(t, Plan{Pacer: Constant{10000, 100 * time.Millisecond}, Lines: lines(senderFunc(func(context.Context) error {
 		n++
 		if n%2 == 0 {
 			return fmt.Errorf("order %d-7f3a90c1b2 is not known", 100000+n)
 		}
 		return errors.New(strings.Repeat("y", n))
 	}))})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if len(r.Errors) > mostReasons+1 || r.Failed() != 1000 || r.Errors["order …-… is not known"] != 500 {
 		t.Errorf("%d reasons for %d failures", len(r.Errors), r.Failed())
 	}
@@ -99,10 +96,7 @@ func inUse() uint64 {
 
 // A kept connection takes at most 40 KB, whatever its protocol, with TLS or without.
 func TestMemoryPerConnection(t *testing.T) {
-	pair, err := tlscert.New(tlscert.ECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := certificate(t)
 	const conns = 400
 	for _, proto := range []string{"http1", "http2", "http2 over TLS"} {
 		config := greeter.Config{Server: "nethttp", Body: "json"}
@@ -114,11 +108,7 @@ func TestMemoryPerConnection(t *testing.T) {
 			config.Cert, target.Request.URL.Scheme = pair, "https"
 			target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
 		}
-		server, err := greeter.Start(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
+		server := greet(t, config)
 		target.Request.URL.Host = server.Addr
 		before := inUse()
 		pool, err := Open(t.Context(), target)
