@@ -122,36 +122,22 @@ func TestUserinfo(t *testing.T) {
 // The run does not wait for it until the timeout.
 func TestLargeEcho(t *testing.T) {
 	t.Parallel()
-	l := listen(t)
-	go func() {
+	u := accepting(t, func(_ int, conn net.Conn) {
+		in := bufio.NewReader(conn)
 		for {
-			conn, err := l.Accept()
+			r, err := http.ReadRequest(in)
 			if err != nil {
 				return
 			}
-			go func() {
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for {
-					r, err := http.ReadRequest(in)
-					if err != nil {
-						return
-					}
-					fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", r.ContentLength)
-					if _, err := io.Copy(conn, r.Body); err != nil {
-						return
-					}
-				}
-			}()
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", r.ContentLength)
+			if _, err := io.Copy(conn, r.Body); err != nil {
+				return
+			}
 		}
-	}()
-	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Timeout: 2 * time.Minute, Request: Request{
-		URL: &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, Method: http.MethodPost, Body: make([]byte, 32<<20),
+	})
+	pool := opened(t, &Target{Proto: "http1", Conns: 1, Streams: 1, Timeout: 2 * time.Minute, Request: Request{
+		URL: u, Method: http.MethodPost, Body: make([]byte, 32<<20),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
 	for range 2 {
 		if err := once(pool); err != nil {
 			t.Fatal(err)
@@ -198,21 +184,12 @@ func TestLargeRequestsKeepTheirConnection(t *testing.T) {
 func TestClosedByOneName(t *testing.T) {
 	t.Parallel()
 	for _, reset := range []bool{false, true} {
-		listener := listen(t)
-		go func() {
-			for {
-				conn, err := listener.Accept()
-				if err != nil {
-					return
-				}
-				_, _ = conn.Read(make([]byte, 16<<10))
-				if reset {
-					_ = conn.(*net.TCPConn).SetLinger(0)
-				}
-				conn.Close()
+		u := accepting(t, func(_ int, conn net.Conn) {
+			_, _ = conn.Read(make([]byte, 16<<10))
+			if reset {
+				_ = conn.(*net.TCPConn).SetLinger(0)
 			}
-		}()
-		u := &url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/"}
+		})
 		for _, target := range []Target{
 			{Proto: "http1"}, {Proto: "http2"}, {Proto: "http1", Cookies: true}, {Proto: "http2", Cookies: true}, {Proto: "sse"}, {Proto: "websocket"},
 		} {

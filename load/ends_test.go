@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -15,35 +16,24 @@ import (
 // complete.
 func refuseTwice(t *testing.T) (u *url.URL, requests *atomic.Int64) {
 	t.Helper()
-	l := listen(t)
 	requests = new(atomic.Int64)
-	go func() {
-		for n := 0; ; n++ {
-			conn, err := l.Accept()
-			if err != nil {
+	return accepting(t, func(n int, conn net.Conn) {
+		in := bufio.NewReader(conn)
+		for answered := 0; ; answered++ {
+			if _, err := http.ReadRequest(in); err != nil {
 				return
 			}
-			go func() {
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for answered := 0; ; answered++ {
-					if _, err := http.ReadRequest(in); err != nil {
-						return
-					}
-					requests.Add(1)
-					switch {
-					case n%3 == 1 && answered == 1:
-						return
-					case n%3 == 2 && answered == 1:
-						fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Le")
-						return
-					}
-					fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-				}
-			}()
+			requests.Add(1)
+			switch {
+			case n%3 == 1 && answered == 1:
+				return
+			case n%3 == 2 && answered == 1:
+				fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Le")
+				return
+			}
+			fmt.Fprint(conn, okHTTP1)
 		}
-	}()
-	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, requests
+	}), requests
 }
 
 // Every request is counted once, whatever becomes of its connection, and is sent once.

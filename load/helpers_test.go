@@ -51,6 +51,24 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
+// accepting is a server that handles connection n, from 0, and then closes it.
+func accepting(t *testing.T, handle func(n int, conn net.Conn)) *url.URL {
+	l := listen(t)
+	go func() {
+		for n := 0; ; n++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				handle(n, conn)
+			}()
+		}
+	}()
+	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/there"}
+}
+
 // serving starts a server of HTTP/1.1 and HTTP/2 without TLS.
 func serving(t *testing.T, handler http.Handler) *httptest.Server {
 	t.Helper()

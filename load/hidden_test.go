@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,30 +20,19 @@ import (
 // if the text is to be the last.
 func rawHTTP1(t *testing.T, answer func(n int64) (text string, last bool)) (u *url.URL, requests *atomic.Int64) {
 	t.Helper()
-	l := listen(t)
 	requests = new(atomic.Int64)
-	go func() {
+	return accepting(t, func(_ int, conn net.Conn) {
+		in := bufio.NewReader(conn)
 		for {
-			conn, err := l.Accept()
-			if err != nil {
+			if _, err := http.ReadRequest(in); err != nil {
 				return
 			}
-			go func() {
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for {
-					if _, err := http.ReadRequest(in); err != nil {
-						return
-					}
-					text, last := answer(requests.Add(1) - 1)
-					if _, err := conn.Write([]byte(text)); err != nil || last {
-						return
-					}
-				}
-			}()
+			text, last := answer(requests.Add(1) - 1)
+			if _, err := conn.Write([]byte(text)); err != nil || last {
+				return
+			}
 		}
-	}()
-	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/there"}, requests
+	}), requests
 }
 
 const okHTTP1 = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

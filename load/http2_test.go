@@ -33,26 +33,15 @@ type script struct {
 // number.
 func scripted(t *testing.T, play func(s *script, connection int)) *url.URL {
 	t.Helper()
-	l := listen(t)
-	go func() {
-		for n := 0; ; n++ {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				preface := make([]byte, len(h2.ClientPreface))
-				if _, err := io.ReadFull(conn, preface); err != nil || string(preface) != h2.ClientPreface {
-					t.Errorf("preface %q, %v", preface, err)
-				}
-				s := &script{t: t, Framer: h2.NewFramer(conn, conn), Conn: conn, decoder: hpack.NewDecoder(4096, nil)}
-				s.encoder = hpack.NewEncoder(&s.block)
-				play(s, n)
-			}()
+	return accepting(t, func(n int, conn net.Conn) {
+		preface := make([]byte, len(h2.ClientPreface))
+		if _, err := io.ReadFull(conn, preface); err != nil || string(preface) != h2.ClientPreface {
+			t.Errorf("preface %q, %v", preface, err)
 		}
-	}()
-	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/there"}
+		s := &script{t: t, Framer: h2.NewFramer(conn, conn), Conn: conn, decoder: hpack.NewDecoder(4096, nil)}
+		s.encoder = hpack.NewEncoder(&s.block)
+		play(s, n)
+	})
 }
 
 // request waits for the next request's header and returns its stream; 0 at the end. It skips

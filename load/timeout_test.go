@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -12,19 +13,11 @@ import (
 // hanging accepts connections, counts them, and never answers.
 func hanging(t *testing.T) (u *url.URL, accepted *atomic.Int64) {
 	t.Helper()
-	l := listen(t)
 	accepted = new(atomic.Int64)
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			accepted.Add(1)
-			t.Cleanup(func() { conn.Close() })
-		}
-	}()
-	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, accepted
+	return accepting(t, func(_ int, conn net.Conn) {
+		accepted.Add(1)
+		<-t.Context().Done()
+	}), accepted
 }
 
 // await waits until a condition holds.

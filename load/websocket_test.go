@@ -63,10 +63,7 @@ func runWebSocket(t *testing.T, target *Target, plan Plan) *Result {
 	target.Proto, target.Streams, target.TLS = "websocket", 1, &tls.Config{InsecureSkipVerify: true}
 	pool := opened(t, target)
 	plan.Lines = pool.Lines
-	r, err := Run(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := measured(t, plan)
 	return r
 }
 
