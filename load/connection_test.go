@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -98,23 +97,6 @@ func TestConnectionOptions(t *testing.T) {
 		if !whole || a.status != 200 || a.keep != want || err != nil {
 			t.Errorf("%.60q: %v, %d, kept %v, %v", answer, whole, a.status, a.keep, err)
 		}
-	}
-}
-
-// A name and password in the URL are sent, unless a header field says otherwise.
-func TestUserinfo(t *testing.T) {
-	t.Parallel()
-	var got atomic.Value
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		user, password, _ := r.BasicAuth()
-		got.Store(user + " " + password)
-	}))
-	defer server.Close()
-	u := parsed(t, server.URL)
-	u.User = url.UserPassword("ann", "s3:cret")
-	pool := opened(t, &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
-	if err := once(pool); err != nil || got.Load() != "ann s3:cret" {
-		t.Errorf("%v, %q", err, got.Load())
 	}
 }
 

@@ -76,17 +76,17 @@ func TestFirstByte(t *testing.T) {
 	}
 }
 
-// Open leaves its target as it was: opened again, it sends the same.
+// Open leaves its target as it was: opened again, it sends the same, with the URL's name and password.
 func TestOpenAgain(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if name, _, _ := r.BasicAuth(); name != "ann" {
+		if name, password, _ := r.BasicAuth(); name+" "+password != "ann s3:cret" {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	}))
 	defer server.Close()
 	to := parsed(t, server.URL)
-	to.User = url.UserPassword("ann", "secret")
+	to.User = url.UserPassword("ann", "s3:cret")
 	target := &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: to, Header: http.Header{"X-Who": {"Ann"}}}}
 	for range 2 {
 		pool, err := Open(t.Context(), target)

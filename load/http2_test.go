@@ -2,8 +2,6 @@ package load
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -410,27 +408,6 @@ func TestHeadersThatDoNotFit(t *testing.T) {
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
-	}
-}
-
-// An idle connection that the server has closed does not fail a request that may be sent twice.
-func TestIdleConnectionIsReplaced(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
-	defer server.Close()
-	u := parsed(t, server.URL)
-	pool, err := Open(context.Background(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if err := once(pool); err != nil {
-			t.Error(err)
-		}
-		server.CloseClientConnections()
-	}
-	if err := pool.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		t.Error(err)
 	}
 }
 

@@ -127,23 +127,6 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// Errors are counted by their reason, and are part of the latencies.
-func TestErrorsAreCounted(t *testing.T) {
-	t.Parallel()
-	var n atomic.Int64
-	r := measured(t, Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: lines(
-		senderFunc(func(context.Context) error {
-			if n.Add(1)%2 == 0 {
-				return fmt.Errorf("dial 127.0.0.1:%d: %w", n.Load(), errors.New("connection refused"))
-			}
-			return nil
-		}),
-	)})
-	if r.Errors["connection refused"] != 50 || r.Done != 100 {
-		t.Errorf("errors %v of %d", r.Errors, r.Done)
-	}
-}
-
 func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	r := &Result{Rate: 100, Achieved: 100, Counts: newCounts(nil), Use: Use{Elapsed: time.Second, Processors: 2, CPU: 1900 * time.Millisecond}}
@@ -170,24 +153,6 @@ func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 	check("")
 	r.Account.Limits["no local port is free"] = 3
 	check("3 requests were not sent, as no local port is free")
-}
-
-func TestParseObjectives(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"p99<5ms": "[p99<5ms]", "p99.9<1s": "[p99.9<1s]", "p50<100us": "[p50<100us]", "p99<5ms, errors<0.1%": "[p99<5ms errors<0.1%]",
-	} {
-		if o, err := ParseObjectives(text); err != nil || fmt.Sprint(o) != want {
-			t.Errorf("%s: %v, %v", text, o, err)
-		}
-	}
-	for _, text := range []string{
-		"", "p99", "99<5ms", "p0<5ms", "p101<5ms", "pNaN<5ms", "p99<5", "p99<-5ms", "p99=5ms", "errors<0.1", "errors<-1%", "errors<NaN%", "p99<5ms,",
-	} {
-		if o, err := ParseObjectives(text); err == nil {
-			t.Errorf("%q is %v", text, o)
-		}
-	}
 }
 
 // The search finds the highest rate that a server of known capacity can take. The sender alone sets
@@ -425,7 +390,10 @@ func TestObjectives(t *testing.T) {
 			t.Errorf("%s: %q, want kept %v", text, why, kept)
 		}
 	}
-	for _, text := range []string{"p99", "p0<1s", "p101<1s", "max<5", "errors<5", "errors<101%", "5yy<1%", "rate<1ms", "max<0s", "=5", "", "Unavailible<1%", "Max<1%"} {
+	if o := objectives(t, "p99.9<5ms, errors<0.1%"); fmt.Sprint(o) != "[p99.9<5ms errors<0.1%]" {
+		t.Errorf("%v", o)
+	}
+	for _, text := range []string{"p99", "99<5ms", "pNaN<5ms", "p99<-5ms", "p99=5ms", "errors<NaN%", "errors<-1%", "p99<5ms,", "p0<1s", "p101<1s", "max<5", "errors<5", "errors<101%", "5yy<1%", "rate<1ms", "max<0s", "=5", "", "Unavailible<1%", "Max<1%"} {
 		if _, err := ParseObjectives(text); err == nil {
 			t.Errorf("%q is no objective", text)
 		}
