@@ -75,8 +75,11 @@ type laneState struct {
 
 func (s *laneState) state() *laneState { return s }
 
-// vacancies are the lanes with room, the one that had it longest first.
-type vacancies []lane
+// vacancies is a ring of the lanes with room, the one that had it longest first.
+type vacancies struct {
+	ring         []lane // as long as there are lanes
+	start, count int
+}
 
 // connecting makes a loop's connections.
 type connecting struct {
@@ -109,6 +112,7 @@ func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error),
 			l.lanes = append(l.lanes, add(l))
 		}
 		l.making = connecting{dial: dial, made: make(chan dialed, len(l.lanes)), all: all}
+		l.free.ring = make([]lane, len(l.lanes))
 		for _, one := range l.lanes {
 			l.free.add(one)
 		}
@@ -167,14 +171,15 @@ func (l *loop) socket(u user) *socket {
 func (v *vacancies) add(one lane) {
 	if s := one.state(); !s.free {
 		s.free = true
-		*v = append(*v, one)
+		v.ring[(v.start+v.count)%len(v.ring)] = one
+		v.count++
 	}
 }
 
 // first returns the first lane, or nil. Lanes that have lost their room meanwhile go.
 func (v *vacancies) first() lane {
-	for len(*v) > 0 {
-		one := (*v)[0]
+	for v.count > 0 {
+		one := v.ring[v.start]
 		if one.room() {
 			return one
 		}
@@ -186,7 +191,8 @@ func (v *vacancies) first() lane {
 // remove removes the first lane.
 func (v *vacancies) remove(first lane) {
 	first.state().free = false
-	*v = (*v)[1:]
+	v.start = (v.start + 1) % len(v.ring)
+	v.count--
 }
 
 // Serve sends a run's requests.
