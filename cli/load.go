@@ -117,7 +117,7 @@ func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.
 	return asserts, nil
 }
 
-// pacer is that of all flags but --replay.
+// pacer is what the flags but --replay say.
 func (f *loadFlags) pacer() load.Pacer {
 	if f.rate.stages != nil {
 		return f.rate.stages
@@ -129,7 +129,7 @@ func (f *loadFlags) pacer() load.Pacer {
 	return load.Constant{Rate: f.rate.rate, For: lasts}
 }
 
-// plan is what is sent over a pool's connections.
+// plan is what the flags say, over a pool's connections.
 func (f *loadFlags) plan(pacer load.Pacer, pool *load.Pool) load.Plan {
 	p := load.Plan{
 		Pacer: pacer, Poisson: f.arrivals == "poisson", Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, Traffic: pool.Traffic, GiveUp: f.giveUp,
@@ -222,8 +222,8 @@ func (f *loadFlags) search(cmd *cobra.Command, plan load.Plan, asserts []load.Ob
 	return f.write(cmd, result, asserts)
 }
 
-// shows reports whether a result shows what it was asked for. Without assertions that is the
-// latencies or, at maximum rate, the throughput. With them it is enough that requests were sent.
+// shows reports whether a result shows what it was asked for: latencies or, at maximum rate, the
+// throughput. With assertions it is enough that requests were sent on time.
 func (f *loadFlags) shows(cmd *cobra.Command, result *load.Result, asserts []load.Objective) bool {
 	if result.Rate == 0 {
 		return true

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -27,6 +28,37 @@ import (
 
 	"postage/load"
 )
+
+// commanded runs postage load and returns what it prints.
+func commanded(t *testing.T, args ...string) (out string, err error) {
+	t.Helper()
+	var stdout bytes.Buffer
+	cmd := loadCommand()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.SetOut(&stdout)
+	cmd.SetErr(t.Output())
+	cmd.SetArgs(args)
+	err = cmd.ExecuteContext(t.Context())
+	return stdout.String(), err
+}
+
+// sentOver sends n requests to a server with TLS, all of which must succeed.
+func sentOver(t *testing.T, server *httptest.Server, config *tls.Config, proto string, n int64) {
+	t.Helper()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := load.Open(t.Context(), &load.Target{Proto: proto, Conns: 1, Streams: 1, TLS: config, Request: load.Request{URL: u}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	r, err := load.Run(t.Context(), load.Plan{Pacer: load.Constant{Rate: 50, For: time.Duration(n) * 20 * time.Millisecond}, Lines: pool.Lines})
+	if err != nil || r.Done != n || r.Failed() > 0 {
+		t.Errorf("%s: %v, %d answers, %v", proto, err, r.Done, r.Errors)
+	}
+}
 
 // certificateFlags have a new certificate of a client, with the serial number 17.
 func certificateFlags(t *testing.T) loadFlags {
@@ -70,20 +102,8 @@ func TestClientCertificate(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, proto := range []string{"http1", "http2"} {
-		pool, err := load.Open(t.Context(), &load.Target{Proto: proto, Conns: 2, Streams: 1, TLS: config, Request: load.Request{URL: u}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := load.Run(t.Context(), load.Plan{Pacer: load.Constant{Rate: 50, For: 100 * time.Millisecond}, Lines: pool.Lines})
-		if err != nil || r.Done != 5 || r.Failed() > 0 {
-			t.Errorf("%s: %v, %v", proto, err, r.Errors)
-		}
-		_ = pool.Close()
+		sentOver(t, server, config, proto, 5)
 	}
 }
 
@@ -97,10 +117,6 @@ func TestTickets(t *testing.T) {
 		w.Header().Set("Connection", "close")
 	}))
 	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, want := range []int64{0, 9} {
 		resumed.Store(0)
 		f := loadFlags{insecure: true, tickets: want > 0}
@@ -108,15 +124,9 @@ func TestTickets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool, err := load.Open(t.Context(), &load.Target{Proto: "http1", Conns: 1, Streams: 1, TLS: config, Request: load.Request{URL: u}})
-		if err != nil {
-			t.Fatal(err)
+		if sentOver(t, server, config, "http1", 10); resumed.Load() != want {
+			t.Errorf("%d of 10 connections resumed, want %d", resumed.Load(), want)
 		}
-		r, err := load.Run(t.Context(), load.Plan{Pacer: load.Constant{Rate: 50, For: 200 * time.Millisecond}, Lines: pool.Lines})
-		if err != nil || r.Done != 10 || r.Failed() > 0 || resumed.Load() != want {
-			t.Errorf("%v, %v, %d of %d connections resumed, want %d", err, r.Errors, resumed.Load(), r.Done, want)
-		}
-		_ = pool.Close()
 	}
 }
 
@@ -152,12 +162,8 @@ func TestBinaryFieldOfGRPC(t *testing.T) {
 	defer server.Close()
 	for _, method := range []string{"UnaryCall", "StreamingOutputCall"} {
 		for _, value := range []string{"AAEC/w==", "AAEC/w"} {
-			cmd := loadCommand()
-			cmd.SilenceUsage, cmd.SilenceErrors = true, true
-			cmd.SetOut(t.Output())
-			cmd.SetErr(t.Output())
-			cmd.SetArgs([]string{"--proto", "grpc", "--method", "grpc.testing.TestService/" + method, "-H", "x-bin: " + value, "--rate", "max", "-n", "1", "-c", "1", server.URL})
-			if err := cmd.ExecuteContext(t.Context()); err != nil {
+			_, err := commanded(t, "--proto", "grpc", "--method", "grpc.testing.TestService/"+method, "-H", "x-bin: "+value, "--rate", "max", "-n", "1", "-c", "1", server.URL)
+			if err != nil {
 				t.Errorf("%s %s: %v", method, value, err)
 				continue
 			}

@@ -57,8 +57,8 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.Var(&f.rate, "rate", "requests a second, max, stages (10s:0..500,1m:500), or with --replay a pace (10x)")
 	flags.DurationVar(&f.duration, "duration", 10*time.Second, "how long to send")
 	flags.DurationVar(&f.wait, "wait", 30*time.Second, "how long to wait for answers after that")
-	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "the most that a connection, or the answer to a request, may take")
-	flags.DurationVar(&f.giveUp, "give-up", 3*time.Second, "end a run in which nothing has answered for so long; 0 for never")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long a connection, or an answer, may take")
+	flags.DurationVar(&f.giveUp, "give-up", 3*time.Second, "end a run that nothing answers for so long; 0 for never")
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
 	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, http3, grpc, sse or websocket")
@@ -80,7 +80,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.StringVar(&f.connectTo, "connect-to", "", "connect to this `address` (host:port, or the path of a UNIX socket) in place of the URL's")
 }
 
-// registerTrust registers those that postage profile has too.
+// registerTrust registers the flags that postage profile has too.
 func (f *loadFlags) registerTrust(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "`field`, name: value, may be repeated")
 	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
@@ -89,7 +89,7 @@ func (f *loadFlags) registerTrust(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "key", "", "PEM `file` with its key")
 }
 
-// registerOutput registers the others but a fleet's: what a success is, and what is written.
+// registerOutput registers the flags that say what a success is, and what is written.
 func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives`")
 	flags.StringArrayVar(&f.asserts, "assert", nil, "`objective` such as p99<5ms, errors<0.1% or rate>=990; may be repeated")
@@ -100,7 +100,7 @@ func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, in HdrHistogram's log format")
 	flags.StringVar(&f.prometheus, "prometheus", "", "serve the metrics to Prometheus on `address`, such as :9464, at /metrics")
 	flags.StringArrayVar(&f.expect, "expect", nil, "`statuses` that are successes (2xx,304), or what bodies match (body~ok, body!~errors); may be repeated")
-	flags.StringVar(&f.server, "server", "", "also measure the CPU time of the server: `PID`, a process here and those that it started (with --against OLD,NEW), or the URL of its metrics for Prometheus, for its allocations and garbage collections too")
+	flags.StringVar(&f.server, "server", "", "also measure the server's CPU time: `PID` of a process here (with --against OLD,NEW), or the URL of its metrics for Prometheus, which have allocations and garbage collections too")
 }
 
 // loadGroups are the flags of `postage load` as its help lists them.
@@ -159,7 +159,7 @@ func (r *rateFlag) Type() string { return "rate" }
 // httpToken matches a method of HTTP: RFC 9110 section 5.6.2.
 var httpToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// A refusal says what is wrong, if it is, and what to do instead.
+// A refusal is something that may be wrong, and what to do instead.
 type refusal struct {
 	wrong      bool
 	what, hint string

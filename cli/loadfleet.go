@@ -35,7 +35,7 @@ func (f *fleetFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.image, "image", "postage:latest", "with --kubernetes: the container `image`, as docs/Dockerfile makes it")
 	flags.StringVar(&f.namespace, "namespace", "", "with --kubernetes: the `namespace` (default the kubeconfig's)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "with --kubernetes: the `file` that names the cluster (default kubectl's)")
-	flags.BoolVar(&f.hostNetwork, "host-network", false, "with --kubernetes: workers use their nodes' network, not that of pods")
+	flags.BoolVar(&f.hostNetwork, "host-network", false, "with --kubernetes: workers use the network of their nodes, not of pods")
 	flags.StringVar(&f.attach, "attach", "", "gather the results of a `job` that another command started")
 	flags.BoolVar(&f.worker, "kubernetes-worker", false, "be one of the workers")
 	flags.StringVar(&f.share, "kubernetes-share", "", "take the command line from this `file`")

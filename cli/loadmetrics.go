@@ -20,13 +20,13 @@ var latencyBounds = []float64{
 	.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 25, 60,
 }
 
-// loadMetrics are a load's figures, those of the last whole second, for Prometheus to collect.
+// loadMetrics has the figures of the last whole second, for Prometheus to collect.
 type loadMetrics struct {
 	latency                                    prometheus.Histogram
 	answers, failures, target, misses, stopped *prometheus.Desc
 
 	mu   sync.Mutex
-	last load.Interval // its Paused is of all
+	last load.Interval // its Paused is the sum since the run began
 }
 
 func newLoadMetrics() *loadMetrics {

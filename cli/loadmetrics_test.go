@@ -223,12 +223,7 @@ func TestLoadTargetsEverywhere(t *testing.T) {
 	if err := os.WriteFile(in("targets"), []byte(strings.Repeat("GET "+server.URL+"/a\n", 3)+"GET "+server.URL+"/b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := loadCommand()
-	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	cmd.SetOut(io.Discard)
-	cmd.SetErr(io.Discard)
-	cmd.SetArgs([]string{"--targets", in("targets"), "--rate", "40", "--duration", "500ms", "--csv", in("csv"), "--html", in("html")})
-	if err := cmd.ExecuteContext(t.Context()); !errors.Is(err, errFailedRow) {
+	if _, err := commanded(t, "--targets", in("targets"), "--rate", "40", "--duration", "500ms", "--csv", in("csv"), "--html", in("html")); !errors.Is(err, errFailedRow) {
 		t.Fatal(err)
 	}
 	csv, _ := os.ReadFile(in("csv"))

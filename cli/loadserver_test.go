@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,13 +31,8 @@ func TestLoadServerFigures(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	for _, flag := range [][]string{{"--server", server.URL + "/metrics"}, {"--server", fmt.Sprint(os.Getpid())}} {
-		var out bytes.Buffer
-		cmd := loadCommand()
-		cmd.SilenceUsage, cmd.SilenceErrors = true, true
-		cmd.SetOut(&out)
-		cmd.SetErr(t.Output())
-		cmd.SetArgs(append(flag, "--conns", "1", "--rate", "100", "--duration", "1s", "--json", server.URL+"/"))
-		if err := cmd.ExecuteContext(t.Context()); err != nil && !errors.Is(err, errFailedRow) { // a busy machine
+		out, err := commanded(t, append(flag, "--conns", "1", "--rate", "100", "--duration", "1s", "--json", server.URL+"/")...)
+		if err != nil && !errors.Is(err, errFailedRow) { // a busy machine
 			t.Fatal(err)
 		}
 		var r struct {
@@ -50,23 +44,18 @@ func TestLoadServerFigures(t *testing.T) {
 				Collections *float64 `json:"collections"`
 			}
 		}
-		if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
 			t.Fatal(err)
 		}
 		if r.Requests != 100 || r.Server.CPU <= 0 || r.Server.CPU > 30 {
-			t.Errorf("%s: %s", flag[0], &out)
+			t.Errorf("%s: %s", flag[0], out)
 		}
 		if s := r.Server; strings.Contains(flag[1], "/metrics") && (s.Bytes == nil || *s.Bytes < 100*100_000 || *s.Allocations < 100 || s.Collections == nil) {
 			t.Errorf("%+v", s)
 		}
 	}
 	for flag, want := range map[string]string{"--server=4194304": "no such process", "--server=" + server.URL + "/": "parsing error", "--server=nginx": "want the number of a process"} {
-		cmd := loadCommand()
-		cmd.SilenceUsage, cmd.SilenceErrors = true, true
-		cmd.SetArgs([]string{flag, server.URL + "/"})
-		cmd.SetErr(t.Output())
-		cmd.SetOut(t.Output())
-		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := commanded(t, flag, server.URL+"/"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}

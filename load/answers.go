@@ -14,7 +14,7 @@ import (
 // {{.json.token}}, {{.header.X-Csrf}} or {{.cookie.sid}}.
 var answerValue = regexp.MustCompile(`\{\{\s*\.(json|header|cookie)\.([^{}\s]+)\s*\}\}`)
 
-// linked reports whether a request uses a value of an answer.
+// linked reports whether a request uses a value of an earlier answer.
 func (t *Target) linked() bool {
 	for i := range t.Requests {
 		if t.Requests[i].linked() {
@@ -36,17 +36,17 @@ func (r *Request) linked() bool {
 	return false
 }
 
-// answerValues has what a visitor's answers said, the newest of each name.
+// answerValues has the values of a visitor's answers. A later value replaces an earlier one.
 type answerValues struct {
 	json   map[string]any
 	header http.Header
 	cookie map[string]string
 }
 
-// mostJSON is how long a body may be that values are taken of, in bytes.
+// mostJSON is how much of a body is read for values, in bytes.
 const mostJSON = 1 << 20
 
-// read takes an answer's values, and leaves its body to be read again.
+// read keeps an answer's values. Its body can be read again.
 func (a *answerValues) read(r *http.Response) error {
 	for name, values := range r.Header {
 		a.header[name] = values
@@ -76,7 +76,7 @@ func (a *answerValues) read(r *http.Response) error {
 	return nil
 }
 
-// value returns what stands for a placeholder, "" if no answer has had it.
+// value returns the value of a placeholder, "" if no answer had one.
 func (a *answerValues) value(kind, name string) string {
 	switch kind {
 	case "header":

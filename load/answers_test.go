@@ -49,11 +49,7 @@ func TestLogin(t *testing.T) {
 		},
 	}
 	target := &Target{Proto: "http1", Conns: 10, Streams: 1, Cookies: true, Requests: requests}
-	pool, err := Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, target)
 	r, err := Run(t.Context(), Plan{Pacer: Constant{200, time.Second}, Lines: pool.Lines})
 	if err != nil || r.Done != 200 || r.Failed() > 0 {
 		t.Errorf("%v: %d answers, %v", err, r.Done, r.Errors)

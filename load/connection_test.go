@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,11 +38,7 @@ func TestServerClosesIdleConnections(t *testing.T) {
 			defer server.Close()
 			target := &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodPost, Body: []byte("x"), URL: parsed(t, server.URL)}}
 			target.TLS = &tls.Config{InsecureSkipVerify: true}
-			pool, err := Open(t.Context(), target)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pool.Close()
+			pool := opened(t, target)
 			for range 4 {
 				if err := once(pool); err != nil {
 					t.Error(err)
@@ -53,15 +48,6 @@ func TestServerClosesIdleConnections(t *testing.T) {
 			}
 		})
 	}
-}
-
-func parsed(t *testing.T, text string) *url.URL {
-	t.Helper()
-	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 // A stream that the server refuses was not processed, and its request is sent again: RFC 9113
@@ -114,65 +100,26 @@ func TestConnectionOptions(t *testing.T) {
 	}
 }
 
-// A name and password in the URL are sent, unless a header field says otherwise.
-func TestUserinfo(t *testing.T) {
-	t.Parallel()
-	var got atomic.Value
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		user, password, _ := r.BasicAuth()
-		got.Store(user + " " + password)
-	}))
-	defer server.Close()
-	u := parsed(t, server.URL)
-	u.User = url.UserPassword("ann", "s3:cret")
-	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	if err := once(pool); err != nil || got.Load() != "ann s3:cret" {
-		t.Errorf("%v, %q", err, got.Load())
-	}
-}
-
 // The server sends back what it gets as it comes, and reads nothing while nobody reads its answers.
 // The run does not wait for it until the timeout.
 func TestLargeEcho(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
+	u := accepting(t, func(_ int, conn net.Conn) {
+		in := bufio.NewReader(conn)
 		for {
-			conn, err := l.Accept()
+			r, err := http.ReadRequest(in)
 			if err != nil {
 				return
 			}
-			go func() {
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for {
-					r, err := http.ReadRequest(in)
-					if err != nil {
-						return
-					}
-					fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", r.ContentLength)
-					if _, err := io.Copy(conn, r.Body); err != nil {
-						return
-					}
-				}
-			}()
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", r.ContentLength)
+			if _, err := io.Copy(conn, r.Body); err != nil {
+				return
+			}
 		}
-	}()
-	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Timeout: 2 * time.Minute, Request: Request{
-		URL: &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, Method: http.MethodPost, Body: make([]byte, 32<<20),
+	})
+	pool := opened(t, &Target{Proto: "http1", Conns: 1, Streams: 1, Timeout: 2 * time.Minute, Request: Request{
+		URL: u, Method: http.MethodPost, Body: make([]byte, 32<<20),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
 	for range 2 {
 		if err := once(pool); err != nil {
 			t.Fatal(err)
@@ -219,25 +166,12 @@ func TestLargeRequestsKeepTheirConnection(t *testing.T) {
 func TestClosedByOneName(t *testing.T) {
 	t.Parallel()
 	for _, reset := range []bool{false, true} {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { listener.Close() })
-		go func() {
-			for {
-				conn, err := listener.Accept()
-				if err != nil {
-					return
-				}
-				_, _ = conn.Read(make([]byte, 16<<10))
-				if reset {
-					_ = conn.(*net.TCPConn).SetLinger(0)
-				}
-				conn.Close()
+		u := accepting(t, func(_ int, conn net.Conn) {
+			_, _ = conn.Read(make([]byte, 16<<10))
+			if reset {
+				_ = conn.(*net.TCPConn).SetLinger(0)
 			}
-		}()
-		u := &url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/"}
+		})
 		for _, target := range []Target{
 			{Proto: "http1"}, {Proto: "http2"}, {Proto: "http1", Cookies: true}, {Proto: "http2", Cookies: true}, {Proto: "sse"}, {Proto: "websocket"},
 		} {

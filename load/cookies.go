@@ -9,18 +9,16 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// newVisitor gives a line's transport cookies of its own, as a browser has. Requests then differ
-// from one to the next.
-func newVisitor(tr http.RoundTripper) *visitor {
-	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // which never fails
-	return &visitor{RoundTripper: tr, jar: jar}
-}
-
-// A visitor stores the cookies of its answers and sends them back.
+// A visitor stores the cookies of its answers and sends them back, as a browser does.
 type visitor struct {
 	http.RoundTripper
 	jar  http.CookieJar
 	kept *answerValues // nil if no request uses a value of an answer
+}
+
+func newVisitor(tr http.RoundTripper) *visitor {
+	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // it never fails
+	return &visitor{RoundTripper: tr, jar: jar}
 }
 
 func (v *visitor) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -40,7 +38,7 @@ func (v *visitor) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// A clientConn is one connection of net/http. It is replaced when it has ended.
+// A clientConn is one connection of net/http. A new one replaces it when it has ended.
 type clientConn struct {
 	target *Target
 	tr     *http.Transport

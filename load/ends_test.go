@@ -16,39 +16,24 @@ import (
 // complete.
 func refuseTwice(t *testing.T) (u *url.URL, requests *atomic.Int64) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
 	requests = new(atomic.Int64)
-	go func() {
-		for n := 0; ; n++ {
-			conn, err := l.Accept()
-			if err != nil {
+	return accepting(t, func(n int, conn net.Conn) {
+		in := bufio.NewReader(conn)
+		for answered := 0; ; answered++ {
+			if _, err := http.ReadRequest(in); err != nil {
 				return
 			}
-			go func() {
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for answered := 0; ; answered++ {
-					if _, err := http.ReadRequest(in); err != nil {
-						return
-					}
-					requests.Add(1)
-					switch {
-					case n%3 == 1 && answered == 1:
-						return
-					case n%3 == 2 && answered == 1:
-						fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Le")
-						return
-					}
-					fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-				}
-			}()
+			requests.Add(1)
+			switch {
+			case n%3 == 1 && answered == 1:
+				return
+			case n%3 == 2 && answered == 1:
+				fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nContent-Le")
+				return
+			}
+			fmt.Fprint(conn, okHTTP1)
 		}
-	}()
-	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, requests
+	}), requests
 }
 
 // Every request is counted once, whatever becomes of its connection, and is sent once.
@@ -56,11 +41,7 @@ func TestConnectionsThatEnd(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		u, requests := refuseTwice(t)
-		pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 3, Streams: 1, Request: Request{Method: method, URL: u}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer pool.Close()
+		pool := opened(t, &Target{Proto: "http1", Conns: 3, Streams: 1, Request: Request{Method: method, URL: u}})
 		r, err := Run(t.Context(), Plan{Pacer: Constant{200, time.Second}, Lines: pool.Lines})
 		if err != nil || r.Done != 200 || r.Planned != 200 {
 			t.Fatalf("%v, %+v", err, r)
@@ -79,11 +60,7 @@ func TestConnectionsThatEnd(t *testing.T) {
 func TestInterruptHanging(t *testing.T) {
 	t.Parallel()
 	u, _ := hanging(t)
-	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 5, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, &Target{Proto: "http1", Conns: 5, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	began := func(func() *Result) { time.AfterFunc(500*time.Millisecond, cancel) }

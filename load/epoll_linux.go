@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A poller waits for all of a loop's connections, and for the time at which the next request is
-// due, in one system call, epoll's. One goroutine for each connection would cost two context
-// switches a request.
+// A poller waits in one system call of epoll for all of a loop's connections, and until the next
+// request is due. A goroutine for each connection would cost two context switches a request.
 type poller struct {
 	fd, wakeFD int // the second is an eventfd
 	raw        []unix.EpollEvent
@@ -57,8 +56,8 @@ func (p *poller) wake() {
 	_, _ = unix.Write(p.wakeFD, one[:])
 }
 
-// adopt takes a connection away from Go's network poller. Its events have the socket's number and
-// opened.
+// adopt takes a connection away from Go's network poller. Its events carry the socket's number, and
+// how often the socket was opened.
 func (p *poller) adopt(conn net.Conn, s *socket) (*wire, error) {
 	defer conn.Close()
 	c, ok := conn.(syscall.Conn)
@@ -83,7 +82,7 @@ func (p *poller) adopt(conn net.Conn, s *socket) (*wire, error) {
 	return w, nil
 }
 
-// poll waits for events for so long; short says that it is too short to tell Go's scheduler.
+// poll waits for events for at most d. If that is short, Go's scheduler is not told.
 func (p *poller) poll(d time.Duration, short bool) []event {
 	limit := unix.NsecToTimespec(d.Nanoseconds())
 	var n uintptr
@@ -127,7 +126,7 @@ func (w *wire) control(how int, events uint32) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(w.poller.fd, how, w.fd, &w.event))
 }
 
-// await has the loop wait, or not, for the connection to become writable.
+// await says whether the poller waits for the connection to become writable.
 func (w *wire) await(writable bool) error {
 	if writable {
 		return w.control(unix.EPOLL_CTL_MOD, unix.EPOLLIN|unix.EPOLLOUT)

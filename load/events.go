@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// openEvents asks for streams of events. A stream is answered when its first event comes, and a
-// failure of what follows is its failure. It ends after Target.Messages events, and for 0 when the
-// server ends it.
+// openEvents asks for streams of events. A request is answered when its first event comes; it fails
+// if the stream does later. The stream ends after Target.Messages events, or with 0 when the server
+// ends it.
 func openEvents(_ context.Context, t *Target, p *Pool) error {
 	return p.addExchanges(t, 1, func(w *Work, r *http.Response) (time.Time, error) { return follow(w, r, t.Messages) })
 }
 
-// follow reads a stream of events, as WHATWG's HTML standard has them (section 9.2), and measures
-// each from the one before. A comment, such as one that keeps the connection alive, is no event.
+// follow reads a stream of events (WHATWG's HTML standard, section 9.2), and measures each from the
+// one before. A comment, such as one that keeps the connection alive, is no event.
 func follow(w *Work, r *http.Response, most int) (first time.Time, err error) {
 	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
 		return first, fmt.Errorf("the answer is no stream of events: its content type is %q", kind)

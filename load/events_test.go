@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,20 +16,10 @@ func ran(t *testing.T, target *Target, n int64, handler http.HandlerFunc) *Resul
 	t.Helper()
 	server := httptest.NewServer(handler)
 	defer server.Close()
-	at, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := parsed(t, server.URL)
 	target.Request.URL, target.Conns, target.Streams, target.Timeout = at, 1, 1, 10*time.Second
-	pool, err := Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	result, err := Run(t.Context(), Plan{Pacer: Constant{0, time.Minute}, Most: n, Lines: pool.Lines, GiveUp: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := opened(t, target)
+	result := measured(t, Plan{Pacer: Constant{0, time.Minute}, Most: n, Lines: pool.Lines, GiveUp: time.Minute})
 	return result
 }
 

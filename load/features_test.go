@@ -60,16 +60,11 @@ func TestConnectToAndExpect(t *testing.T) {
 func TestFirstByte(t *testing.T) {
 	t.Parallel()
 	const rest = 50 * time.Millisecond
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := serving(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		time.Sleep(rest)
 		_, _ = w.Write([]byte("rest"))
 	}))
-	server.Config.Protocols = new(http.Protocols)
-	server.Config.Protocols.SetHTTP1(true)
-	server.Config.Protocols.SetUnencryptedHTTP2(true)
-	server.Start()
-	defer server.Close()
 	for _, proto := range []string{"http1", "http2"} {
 		for _, cookies := range []bool{false, true} {
 			r := sent(t, parsed(t, server.URL), 5, 1, func(target *Target) { target.Proto, target.Cookies = proto, cookies })
@@ -81,17 +76,17 @@ func TestFirstByte(t *testing.T) {
 	}
 }
 
-// Open leaves its target as it was: opened again, it sends the same.
+// Open leaves its target as it was: opened again, it sends the same, with the URL's name and password.
 func TestOpenAgain(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if name, _, _ := r.BasicAuth(); name != "ann" {
+		if name, password, _ := r.BasicAuth(); name+" "+password != "ann s3:cret" {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	}))
 	defer server.Close()
 	to := parsed(t, server.URL)
-	to.User = url.UserPassword("ann", "secret")
+	to.User = url.UserPassword("ann", "s3:cret")
 	target := &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: to, Header: http.Header{"X-Who": {"Ann"}}}}
 	for range 2 {
 		pool, err := Open(t.Context(), target)
@@ -114,15 +109,8 @@ func TestOpenAgain(t *testing.T) {
 // With HTTP/3, too, every connection goes to that address, the later ones as the first.
 func TestConnectToAgain(t *testing.T) {
 	t.Parallel()
-	pair, err := tlscert.New(tlscert.ECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := greeter.Start(t.Context(), greeter.Config{Server: "http3", Body: "json", Cert: pair})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	pair := certificate(t)
+	p := greet(t, greeter.Config{Server: "http3", Body: "json", Cert: pair})
 	target := &Target{Proto: "http3", ConnectTo: p.Addr, TLS: &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName},
 		Request: Request{Method: http.MethodGet, Header: http.Header{}, URL: parsed(t, "https://example.invalid/?secure=raw")}}
 	x := target.exchange()

@@ -32,7 +32,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// openGRPC encodes the message once and sends its bytes over HTTP/2, as specified in
+// openGRPC encodes each message once and sends its bytes over HTTP/2:
 // https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md.
 func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	method, err := findMethod(ctx, t)
@@ -97,7 +97,7 @@ func replied(s *stream) (status int, err error) {
 	return status, err
 }
 
-// okStatus stands for gRPC's OK (0) among the statuses of a Result, where 0 means no status.
+// okStatus is gRPC's OK among the statuses of a Result, where 0 is no status.
 const okStatus = -1
 
 // StatusName returns a status of a Result in the words of its protocol: "200", or "OK" for gRPC,
@@ -144,8 +144,8 @@ func (t *Target) grpcClient() (*grpc.ClientConn, error) {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialMetered(ctx, "", "") }))
 }
 
-// unnamed credentials do not say which server they expect: grpc-go would have requests name that.
-// Nor do they expect the one that requests name.
+// unnamed credentials expect a server by a name of their own. Without them grpc-go wants requests to
+// name the same server as the certificate.
 type unnamed struct {
 	credentials.TransportCredentials
 	expected string
@@ -166,7 +166,7 @@ func (c unnamed) Clone() credentials.TransportCredentials {
 	return unnamed{c.TransportCredentials.Clone(), c.expected}
 }
 
-// findMethod finds the method's description, in a file or by asking the server.
+// findMethod finds the description of the method in a file, or asks the server.
 func findMethod(ctx context.Context, t *Target) (protoreflect.MethodDescriptor, error) {
 	service, name, ok := strings.Cut(strings.TrimPrefix(t.RPC, "/"), "/")
 	if !ok {

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A streamLine opens one gRPC stream at a time, using grpc-go's client. A stream is a request: its
-// latency runs from when it was due to its status. Its messages are measured so:
+// A streamLine opens one gRPC stream at a time by grpc-go's client. A stream is one request: its
+// latency runs until its status comes. Its messages are measured so:
 //
 //   - a client stream sends Target.Messages messages, which are counted;
 //   - a server stream sends one, and each message that comes is measured from the one before;
@@ -66,7 +66,7 @@ func (asItIs) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
 func (asItIs) Unmarshal(data []byte, v any) error { *v.(*[]byte) = data; return nil }
 func (asItIs) Name() string                       { return "proto" }
 
-// Connect makes the connection, which several lines share.
+// Connect makes the connection that several lines share.
 func (l *streamLine) Connect(ctx context.Context) error {
 	ctx, cancel := l.target.limited(ctx, "connection")
 	defer cancel()

@@ -85,10 +85,7 @@ func streams(t *testing.T, method, body string, messages int, timeout time.Durat
 // Streams go over TLS too, and then name the URL's host and port.
 func TestStreamsOverTLS(t *testing.T) {
 	t.Parallel()
-	pair, err := tlscert.New(tlscert.ECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := certificate(t)
 	if r := streamsOver(t, pair, "FullDuplexCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 2, 0); r.Failed() > 0 || r.Messages.Sent != 40 || r.Messages.Received != 40 {
 		t.Errorf("%+v", r)
 	}
@@ -119,11 +116,7 @@ func streamsOver(t *testing.T, pair *tlscert.Pair, method, body string, messages
 	reflection.Register(server)
 	go func() { _ = server.Serve(listener) }()
 	defer server.Stop()
-	pool, err := Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, target)
 	r, err := Run(t.Context(), Plan{Pacer: Constant{50, 400 * time.Millisecond}, Lines: pool.Lines})
 	if err != nil || r.Done != 20 {
 		t.Fatalf("%v, %+v", err, r)

@@ -11,17 +11,16 @@ import (
 // staticMost is the last index of HPACK's static table (RFC 7541 appendix A).
 const staticMost = 61
 
-// steady reports whether a header leaves the decoder's dynamic table as it is, because it has only
-// indices and literals without indexing (RFC 7541 section 6). The same octets then mean the same
-// again, as long as all other headers are like that.
+// steady reports whether a header leaves the decoder's dynamic table as it is: it has only indices
+// and literals without indexing (RFC 7541 section 6).
 func steady(block []byte) bool {
 	adds, _, ok := examine(block)
 	return ok && adds == 0
 }
 
-// examine returns how many fields a header adds to the dynamic table, and whether it has a meaning
-// of its own: it has no index into that table. A header that cannot be read or that changes the
-// table's size is not ok.
+// examine returns how many fields a header adds to the dynamic table, and whether it is independent:
+// it has no index into that table. It is not ok if the header cannot be read, or changes the table's
+// size.
 func examine(block []byte) (adds int, independent, ok bool) {
 	independent, ok = true, len(block) > 0
 	for ok && len(block) > 0 {
@@ -50,7 +49,7 @@ func examine(block []byte) (adds int, independent, ok bool) {
 	return adds, independent, ok
 }
 
-// integer cuts off an integer whose first octet has that many bits of it (RFC 7541 section 5.1).
+// integer cuts off an integer with a prefix of so many bits (RFC 7541 section 5.1).
 func integer(block []byte, bits int) (n int, rest []byte, ok bool) {
 	if len(block) == 0 {
 		return 0, nil, false
@@ -80,7 +79,7 @@ func skipText(block []byte) (rest []byte, ok bool) {
 	return rest[n:], true
 }
 
-// A headerEncoder encodes requests' headers. Once all fields of one are in the dynamic table, its
+// A headerEncoder encodes requests' headers. Once a header's fields are in the dynamic table, its
 // octets stay the same until the table changes.
 type headerEncoder struct {
 	*hpack.Encoder
@@ -166,10 +165,9 @@ type knownBlock struct {
 // 7541 section 4.1).
 const delayedMost = tableMost / 32
 
-// decode returns the meaning of a header. Each header has to be decoded, even if nobody needs it,
-// because it can change the table. It is not decoded again if the same octets came before and mean
-// the same: they have no index into the table, or the table has not changed since. What such a
-// header adds to the table is added when another header needs it.
+// decode returns the meaning of a header. Octets that came before are not decoded again if they
+// still mean the same: they have no index into the table, or the table has not changed since. What
+// they add to the table is added when another header needs it.
 func (d *headerDecoder) decode(block []byte) (answer, error) {
 	for i := range d.blocks {
 		if k := &d.blocks[i]; len(block) > 0 && bytes.Equal(block, k.octets) {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// An http1Lane is a connection of a loop, and its request. Requests are encoded once. Of each
-// answer only the end is looked for, which costs a fraction of what a general client does.
+// An http1Lane is a connection of HTTP/1.1 and its request. Requests are encoded once, and it looks
+// only for the end of an answer. That costs a fraction of a general client's time.
 type http1Lane struct {
 	laneState
 	socket   *socket
@@ -77,16 +77,15 @@ func (c *http1Lane) adopt(conn net.Conn, now time.Time) error {
 	return c.socket.open(conn)
 }
 
-// quiet is how long a connection may be idle before a request looks whether it is still open. That
-// is a system call, which busy connections are spared.
+// quiet is how long a connection may be idle before it is read to see whether it is still open.
+// Busy connections are spared this system call.
 const quiet = time.Millisecond
 
 // begin sends a request.
 func (c *http1Lane) begin(t timing) {
 	now := t.sent
 	if c.socket.wire != nil && now.Sub(c.idle) > quiet {
-		// The loop gets an event for the end too, but perhaps only after it has written a request,
-		// which is then lost.
+		// The loop's event for the end may come after the request was written, and lost.
 		if _, err := c.socket.receive(); err != nil {
 			c.socket.drop()
 		}
@@ -131,11 +130,11 @@ func (c *http1Lane) take(in []byte, now time.Time) (left []byte, err error) {
 	return nil, err
 }
 
-// errUnasked is what came while no request was under way, such as 408.
+// errUnasked is the end of a connection that answers, such as 408, while no request is under way.
 var errUnasked = errors.New("the server sent what it was not asked for")
 
-// answered ends a request whose answer is complete. What follows the answer does not answer the
-// next request.
+// answered ends a request whose answer is complete. If more than the answer has come, the connection
+// is not used again.
 func (c *http1Lane) answered(now time.Time, alone bool) {
 	if !c.answer.keep || !alone || c.cut || !c.socket.drained() {
 		c.socket.drop()
@@ -143,7 +142,7 @@ func (c *http1Lane) answered(now time.Time, alone bool) {
 	c.finish(now, c.answer.status, c.requests.unsuccessful(c.answer.status))
 }
 
-// settle takes in why a connection ended. Its request is sent again only if the server cannot have
+// settle handles the end of a connection. Its request is sent again only if the server cannot have
 // received it.
 func (c *http1Lane) settle(now time.Time, err error) {
 	if err == nil {

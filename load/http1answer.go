@@ -10,8 +10,7 @@ import (
 	"syscall"
 )
 
-// An http1Answer is an HTTP/1.1 answer, taken in piece by piece as it comes. It only looks for the
-// end.
+// An http1Answer reads an HTTP/1.1 answer piece by piece, and looks only for its end.
 type http1Answer struct {
 	http1Header
 	head  bool // it has no body, whatever its header says
@@ -22,8 +21,7 @@ type http1Answer struct {
 
 	closes bool // the header has Connection: close
 	coded  bool // it has Transfer-Encoding
-	// An earlier header that came in one piece, and its meaning. Servers repeat a header for at
-	// least a second, until the date changes.
+	// An earlier header and its meaning. Servers repeat a header until the date changes.
 	known       []byte
 	knownHeader http1Header
 }
@@ -76,8 +74,7 @@ func (a *http1Answer) reset(head bool) {
 	}
 }
 
-// feed takes in what came. It returns how many octets belong to the answer, and whether the answer
-// is complete.
+// feed reads data. It returns how many octets belong to the answer, and whether that is complete.
 func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
 	if !a.begun && len(data) > 0 && data[0] == 0 { // a frame's length
 		return 0, false, errHTTP2
@@ -147,7 +144,7 @@ func (a *http1Answer) keepKnown(octets []byte) {
 	}
 }
 
-// take takes in a line, and reports whether the answer ends with it.
+// take reads a line, and reports whether the answer ends with it.
 func (a *http1Answer) take(line []byte) (whole bool, err error) {
 	switch a.part {
 	case statusLine:
@@ -182,7 +179,7 @@ func (a *http1Answer) take(line []byte) (whole bool, err error) {
 	return false, nil
 }
 
-// field takes in a header field.
+// field reads a header field.
 func (a *http1Answer) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimSpace(value)
@@ -215,7 +212,7 @@ func (a *http1Answer) field(line []byte) error {
 	return nil
 }
 
-// body begins what follows a header, and reports whether nothing does.
+// body prepares for the body, and reports whether there is none.
 func (a *http1Answer) body() (whole bool) {
 	switch {
 	case a.status == http.StatusSwitchingProtocols:
@@ -236,7 +233,7 @@ func (a *http1Answer) body() (whole bool) {
 	return false
 }
 
-// end takes in an error that ended the connection, and reports whether that completes the answer.
+// end reports whether the end of the connection completes the answer.
 func (a *http1Answer) end(err error) (whole bool, _ error) {
 	switch {
 	case err == io.EOF && a.begun && a.part == bodyUntilEnd: // and not errCut

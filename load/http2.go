@@ -9,8 +9,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// http2Requests are what the lanes of a target send, each encoded once, as many at a time as there
-// are streams.
+// http2Requests are what the lanes of a target send.
 type http2Requests struct {
 	all     []http2Request
 	pick    func() int                              // chooses the next of them
@@ -19,7 +18,7 @@ type http2Requests struct {
 	late    error                                   // the error of a request that takes too long
 }
 
-// An http2Request is a request in the form in which it is sent.
+// An http2Request is a request as it is sent.
 type http2Request struct {
 	fields []hpack.HeaderField
 	body   []byte
@@ -36,10 +35,9 @@ type attempt struct {
 // mostRefused is how often a request is sent again because its stream was refused.
 const mostRefused = 3
 
-// An http2Lane sends requests over one connection. There may be others that the server leaves and
-// that still have requests. Everything that one read brought is handled, and the requests that take
-// the place of answered ones are added, before anything is written. With many streams, one system
-// call then carries many answers or requests.
+// An http2Lane sends requests over one connection. Others that the server leaves may still have
+// requests. All frames of a read are handled, and requests take the place of answered ones, before
+// anything is written: one system call then carries many answers or requests.
 type http2Lane struct {
 	laneState
 	loop     *loop
@@ -50,8 +48,8 @@ type http2Lane struct {
 	idle     []*stream // ended, for reuse
 	dialing  bool
 	active   int // requests under way
-	// failedEarly is why the last connection ended, if it ended at once and before it had a
-	// request. The next request fails with it; otherwise connections would be made without end.
+	// failedEarly is why the last connection ended, if that was at once and before a request. The
+	// next request fails with it. Otherwise connections would be made without end.
 	failedEarly error
 	// unsent are requests that have no connection yet, or that the server did not process.
 	unsent []attempt
@@ -176,7 +174,7 @@ func (l *http2Lane) made(now time.Time, err error) {
 	l.settle(now)
 }
 
-// settle does what is to be done after something has happened.
+// settle sends what is unsent, and offers the loop the room that is left.
 func (l *http2Lane) settle(now time.Time) {
 	if l.conn == nil && len(l.unsent) > 0 && !l.dialing && l.loop.making.ctx.Err() == nil {
 		l.connect()

@@ -31,11 +31,7 @@ func TestNoAnswer(t *testing.T) {
 		for _, n := range []int64{2, 100, 1 << 16} {
 			u := scripted(t, silent)
 			if way.proto == "http1" {
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer l.Close()
+				l := listen(t)
 				u = &url.URL{Scheme: "http", Host: l.Addr().String()}
 			}
 			pool, err := Open(t.Context(), &Target{Proto: way.proto, Conns: 2, Streams: 10, Request: Request{URL: u}, plain: way.plain})
@@ -87,7 +83,7 @@ func getting(t *testing.T, u *url.URL, dial func(ctx context.Context) (net.Conn,
 // loose is a lane whose connections are not of a loop.
 func loose(t *testing.T, room int, verdict func(*stream) (int, error), r http2Request) *http2Lane {
 	work := &Work{run: &run{ctx: t.Context(), requests: t.Context()}, tally: &tally{counts: newCounts(nil)}}
-	return newHTTP2Lane(&loop{work: work}, &http2Requests{all: []http2Request{r}, pick: func() int { return 0 }, room: room, verdict: verdict})
+	return newHTTP2Lane(&loop{work: work, free: vacancies{ring: make([]lane, 1)}}, &http2Requests{all: []http2Request{r}, pick: func() int { return 0 }, room: room, verdict: verdict})
 }
 
 // discard is a connection that takes what is written to it.

@@ -2,8 +2,6 @@ package load
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -33,30 +31,15 @@ type script struct {
 // number.
 func scripted(t *testing.T, play func(s *script, connection int)) *url.URL {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for n := 0; ; n++ {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				preface := make([]byte, len(h2.ClientPreface))
-				if _, err := io.ReadFull(conn, preface); err != nil || string(preface) != h2.ClientPreface {
-					t.Errorf("preface %q, %v", preface, err)
-				}
-				s := &script{t: t, Framer: h2.NewFramer(conn, conn), Conn: conn, decoder: hpack.NewDecoder(4096, nil)}
-				s.encoder = hpack.NewEncoder(&s.block)
-				play(s, n)
-			}()
+	return accepting(t, func(n int, conn net.Conn) {
+		preface := make([]byte, len(h2.ClientPreface))
+		if _, err := io.ReadFull(conn, preface); err != nil || string(preface) != h2.ClientPreface {
+			t.Errorf("preface %q, %v", preface, err)
 		}
-	}()
-	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/there"}
+		s := &script{t: t, Framer: h2.NewFramer(conn, conn), Conn: conn, decoder: hpack.NewDecoder(4096, nil)}
+		s.encoder = hpack.NewEncoder(&s.block)
+		play(s, n)
+	})
 }
 
 // request waits for the next request's header and returns its stream; 0 at the end. It skips
@@ -98,15 +81,8 @@ func sent(t *testing.T, u *url.URL, n, streams int, change func(*Target)) *Resul
 	if change != nil {
 		change(target)
 	}
-	pool, err := Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	r, err := Run(t.Context(), Plan{Pacer: Constant{1000, time.Duration(n) * time.Millisecond}, Patience: 5 * time.Minute, Lines: pool.Lines})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := opened(t, target)
+	r := measured(t, Plan{Pacer: Constant{1000, time.Duration(n) * time.Millisecond}, Patience: 5 * time.Minute, Lines: pool.Lines})
 	if r.Done != int64(n) {
 		t.Errorf("%d of %d requests were answered", r.Done, n)
 	}
@@ -267,10 +243,7 @@ func TestHTTP2Large(t *testing.T) {
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
 	server.Start()
 	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := parsed(t, server.URL)
 	r := sent(t, u, 20, 4, func(t *Target) { t.Request.Method, t.Request.Body = http.MethodPost, make([]byte, 3<<20) })
 	wantOnly(t, r, 0, "")
 }
@@ -280,10 +253,7 @@ func TestHTTP2AgainstHTTP1(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := parsed(t, server.URL)
 	wantOnly(t, sent(t, u, 2, 1, nil), 2, "does not speak HTTP/2")
 }
 
@@ -319,11 +289,7 @@ func TestHTTP2StreamsRunOut(t *testing.T) {
 			s.answer(id, ":status", "200")
 		}
 	})
-	pool, err := Open(t.Context(), &Target{Proto: "http2", Conns: 1, Streams: 2, Request: Request{URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, &Target{Proto: "http2", Conns: 1, Streams: 2, Request: Request{URL: u}})
 	if err := once(pool); err != nil {
 		t.Fatal(err)
 	}
@@ -442,30 +408,6 @@ func TestHeadersThatDoNotFit(t *testing.T) {
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
-	}
-}
-
-// An idle connection that the server has closed does not fail a request that may be sent twice.
-func TestIdleConnectionIsReplaced(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
-	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := Open(context.Background(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if err := once(pool); err != nil {
-			t.Error(err)
-		}
-		server.CloseClientConnections()
-	}
-	if err := pool.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		t.Error(err)
 	}
 }
 

@@ -46,7 +46,7 @@ type http2Output struct {
 	headers       headerEncoder
 }
 
-// http2Input is what was read, as far as later frames depend on it.
+// http2Input is the part of what was read that later frames depend on.
 type http2Input struct {
 	headers  headerDecoder
 	partial  headerBlock
@@ -120,7 +120,7 @@ func newHTTP2Conn(l *http2Lane, conn carrier) *http2Conn {
 // most returns how many streams may be under way at a time.
 func (c *http2Conn) most() int { return min(c.lane.requests.room, c.allowed.streams) }
 
-// start adds a request to what is to be written, without flushing.
+// start appends a request's frames, without flushing.
 func (c *http2Conn) start(a attempt, now time.Time) {
 	s := c.lane.newStream()
 	request := &c.lane.requests.all[a.request]
@@ -205,7 +205,7 @@ func (c *http2Conn) resume() {
 	c.waiting = still
 }
 
-// flush writes the frames, if those that were written before have gone.
+// flush writes the frames, once the connection has taken the earlier ones.
 func (c *http2Conn) flush() {
 	if len(c.out.frames) == 0 || c.failed != nil || !c.conn.drained() {
 		return
@@ -232,7 +232,7 @@ func (c *http2Conn) flushNow(now time.Time) {
 	}
 }
 
-// settle ends a connection that is of no more use, or has what it wants to write written.
+// settle ends a connection that is useless, or queues its frames.
 func (c *http2Conn) settle(now time.Time, err error) {
 	l := c.lane
 	if err != nil {
@@ -265,7 +265,7 @@ func (c *http2Conn) fail(err error) {
 	}
 }
 
-// take handles the frames that came, and returns what is left: part of a frame.
+// take handles the frames that came, and returns the beginning of another.
 func (c *http2Conn) take(data []byte, now time.Time) (left []byte, err error) {
 	c.heard = now
 	for c.failed == nil {
@@ -287,8 +287,8 @@ func (c *http2Conn) take(data []byte, now time.Time) (left []byte, err error) {
 // useless reports whether it has failed, or has no request and may begin none.
 func (c *http2Conn) useless() bool { return c.failed != nil || c.leaving && len(c.streams) == 0 }
 
-// expire gives up requests that take longer than allowed, and returns how long the others may still
-// take. It also gives up the connection if it has no other request and nothing has come meanwhile.
+// expire gives up requests that are late, and returns how long the others may still take. If it was
+// the last request, and nothing has come since it was sent, the connection is given up too.
 func (c *http2Conn) expire(now time.Time) (next time.Duration) {
 	limit, late, heard := c.lane.loop.limit.timeout, c.lane.requests.late, false
 	next = limit

@@ -6,27 +6,23 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// An Interval has the answers that came in a part of a run. It does not follow the requests that
-// were sent in it.
+// An Interval has the answers that came in a part of a run, whenever their requests were sent.
 type Interval struct {
 	From, To time.Duration // its begin and end, counted from the beginning of the run
 	Done     int64         // answers, errors included
 	Failed   int64
-	// Latency has the latencies of those answers in microseconds (Result.Latency is in
-	// nanoseconds). It is valid until the next interval.
+	// Latency is in microseconds, unlike Result.Latency. It is valid until the next interval.
 	Latency *hdrhistogram.Histogram
-	// Statuses and Errors are as in Result, for everything that came since the run began.
+	// Statuses and Errors count from the beginning of the run.
 	Statuses map[int]int64
 	Errors   map[string]int64
-	// Paused is for how long the generator did not run although it should have: by so much it may
-	// have made the latencies longer.
+	// Paused is how long the generator did not run. Latencies may be longer by that.
 	Paused time.Duration
 	// Targets has the figures of each target since the run began, if Plan.Targets names any.
 	Targets []TargetResult
 }
 
-// tellIntervals calls Told after each interval. The function that it returns ends that, and reports
-// the last one.
+// tellIntervals calls Told after each interval. stop tells the last one.
 func (r *run) tellIntervals() (stop func()) {
 	if r.plan.Every == 0 || r.plan.Told == nil {
 		return func() {}

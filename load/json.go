@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Summary is a result for scripts. Its JSON is a stable interface, of version 3: what is not
-// known is null.
+// Summary is a result for scripts. Its JSON is a stable interface, version 3. What is not known is
+// null.
 type Summary struct {
 	Version     int                 `json:"version"`
 	Rate        *float64            `json:"rate"`
@@ -49,7 +49,7 @@ type Summary struct {
 	Targets []TargetSummary `json:"targets"`
 }
 
-// TargetSummary is what was measured of one of several targets.
+// TargetSummary has the figures of one of several targets.
 type TargetSummary struct {
 	Name      string              `json:"name"`
 	Rate      float64             `json:"rate"`
@@ -87,7 +87,7 @@ func (r *Result) Summary() *Summary {
 	}
 	if n := &r.Traffic; n.Connections+n.Sent > 0 {
 		out.Connections, out.BytesSent, out.BytesReceived = &n.Connections, &n.Sent, &n.Received
-		out.ConnectNS = new(float64(n.each()))
+		out.ConnectNS = new(float64(n.meanConnect()))
 	}
 	if n := r.FirstByte.Answers; n > 0 {
 		out.FirstByteNS = new(float64(r.FirstByte.Sum.Nanoseconds() / n))
@@ -114,7 +114,7 @@ func (r *Result) Summary() *Summary {
 	return out
 }
 
-// quantiles are those of the latencies that are known, in units of so many ns.
+// quantiles returns the percentiles times unit; nil for those that are not known.
 func (h Histogram) quantiles(unit float64, known func(q float64) bool) map[string]*float64 {
 	all := map[string]*float64{}
 	for _, q := range append([]float64{100}, Percentiles...) {

@@ -20,11 +20,11 @@ type Sender interface {
 	Send(ctx context.Context) (status int, err error)
 }
 
-// A Line carries requests to the server, as many at a time as it has room for. Open makes lines, and
-// OneAtATime makes one of a Sender.
+// A Line carries requests to the server, as many at a time as it has room for. Open makes lines;
+// OneAtATime makes one from a Sender.
 type Line interface {
 	// Serve takes requests from w and reports the outcome of each, until there are no more. When
-	// ctx ends it gives up those that are under way.
+	// ctx ends it gives up those under way.
 	Serve(ctx context.Context, w *Work)
 }
 
@@ -54,7 +54,7 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 	})
 }
 
-// An outcome is that of one request.
+// An outcome is how one request ended.
 type outcome struct {
 	group  int       // of its target, -1 for none
 	at     time.Time // when it was answered; zero for now
@@ -84,25 +84,25 @@ func serve(w *Work, send func() outcome) {
 type Plan struct {
 	// Pacer says when requests become due. Those under way at its end are waited for.
 	Pacer Pacer
-	// Poisson makes requests due at random, independent times, like those of many users. Without it
-	// they are evenly spaced, which understates how long requests queue.
+	// Poisson makes requests due at random, independent times, as many users do. Without it they are
+	// evenly spaced, which understates how long requests queue.
 	Poisson bool
-	// Seed is what these times are drawn from; 0 stands for a random seed.
+	// Seed is the seed of these times; 0 is a random one.
 	Seed uint64
 	// Told, if Every is not 0, is called with the answers of each interval of that length while the
 	// plan lasts. Calls do not overlap.
 	Every time.Duration
 	Told  func(Interval)
-	// GiveUp, if not 0, is after how long a run ends in which no connection could be made, or all
-	// requests so far have failed without an answer's status.
+	// GiveUp, if not 0, is how long a run goes on that has made no connection, or in which all
+	// requests have failed without an answer's status.
 	GiveUp time.Duration
 	// Most, if not 0, is how many requests are sent without a rate.
 	Most int64
-	// Patience is how long requests under way are waited for at the end; 0 is 30 s. Requests that
-	// have no answer then have failed.
+	// Patience is how long the run waits for answers at its end; 0 is 30 s. Requests without an
+	// answer have then failed.
 	Patience time.Duration
-	// Workers, if not 0, is the number of workers that share the plan. Worker is the number of this
-	// one, which sends the requests k with k mod Workers = Worker.
+	// Workers, if not 0, is the number of workers that share the plan. This one sends the requests k
+	// with k mod Workers = Worker.
 	Worker, Workers int
 	// Ready, if set, is called when connections are open, and returns when the first request is
 	// due. Requests that were due before now are then left out.
@@ -121,7 +121,7 @@ type Plan struct {
 // patience is Plan.Patience where that is 0.
 const patience = 30 * time.Second
 
-// Result is what a run of a plan measured.
+// Result is what a run measured.
 type Result struct {
 	Rate float64 // asked for, 0 for none
 	// Achieved is, at a rate, the requests a second that were sent on time, while the plan lasted;
@@ -132,18 +132,18 @@ type Result struct {
 	Counts
 	Use
 	fault string // why a worker of a fleet says that the latencies are not valid
-	// unreported is how many requests of a fleet no worker reported in the end, which NotSent has
-	// too. Either they were not sent, or their worker died before it could report them.
+	// unreported is the part of NotSent that no worker of a fleet reported: not sent, or sent by a
+	// worker that died before it could report.
 	unreported int64
 	// Interrupted says that the plan did not run to its end, GaveUp that this is because nothing
 	// answered, and why.
 	Interrupted bool
 	GaveUp      string
-	// Server is what the server used, nil if that is not known.
+	// Server is what the server used, nil if it is not known.
 	Server *ServerUse
 }
 
-// Use is what a run used.
+// Use is the time that a run took, and what the generator used.
 type Use struct {
 	Elapsed time.Duration // from the first due to the last answer
 	// CPU is the generator's own user and system time; -1 if it is not known.
@@ -277,8 +277,8 @@ func (r *run) noConnection(giveUp context.CancelCauseFunc) {
 	}
 }
 
-// watch ends a run in which nothing has answered for a while, from its start on or, of a worker
-// that comes later, from then on. The function that it returns ends the watch.
+// watch ends a run in which nothing has answered for GiveUp since it began, or since this worker
+// joined it. stop ends the watch.
 func (r *run) watch(giveUp context.CancelCauseFunc) (stop func()) {
 	var look *time.Timer
 	known := make(chan struct{})
@@ -330,7 +330,7 @@ func (r *run) leaveRest() {
 // connectors is the number of connections that are made at a time.
 const connectors = 64
 
-// connect has each connect, before the first request is due.
+// connect calls one for each, some at a time, before the first request is due.
 func connect[T any](all []T, one func(T)) {
 	turn := make(chan struct{}, connectors)
 	var group sync.WaitGroup

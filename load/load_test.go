@@ -80,10 +80,7 @@ func testStandstillIsNotHidden(t *testing.T) {
 		return nil
 	})
 	start = time.Now()
-	r, err := Run(context.Background(), Plan{Pacer: Constant{1000, 2 * time.Second}, Lines: lines(server, server, server, server)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := measured(t, Plan{Pacer: Constant{1000, 2 * time.Second}, Lines: lines(server, server, server, server)})
 	if r.Done != 2000 || r.Failed() != 0 {
 		t.Errorf("%d requests, %d failed, want 2000 and 0", r.Done, r.Failed())
 	}
@@ -96,12 +93,9 @@ func testStandstillIsNotHidden(t *testing.T) {
 func TestClosedLoop(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
-	r, err := Run(context.Background(), Plan{Pacer: Constant{0, time.Second}, Lines: lines(
+	r := measured(t, Plan{Pacer: Constant{0, time.Second}, Lines: lines(
 		senderFunc(func(context.Context) error { n.Add(1); time.Sleep(time.Millisecond); return nil }),
 	)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if r.Done != n.Load() || r.Done == 0 || r.Account.Begun != 0 {
 		t.Errorf("%d of %d requests are counted, %d were late", r.Done, n.Load(), r.Account.Begun)
 	}
@@ -133,26 +127,6 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// Errors are counted by their reason, and are part of the latencies.
-func TestErrorsAreCounted(t *testing.T) {
-	t.Parallel()
-	var n atomic.Int64
-	r, err := Run(context.Background(), Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: lines(
-		senderFunc(func(context.Context) error {
-			if n.Add(1)%2 == 0 {
-				return fmt.Errorf("dial 127.0.0.1:%d: %w", n.Load(), errors.New("connection refused"))
-			}
-			return nil
-		}),
-	)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Errors["connection refused"] != 50 || r.Done != 100 {
-		t.Errorf("errors %v of %d", r.Errors, r.Done)
-	}
-}
-
 func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	r := &Result{Rate: 100, Achieved: 100, Counts: newCounts(nil), Use: Use{Elapsed: time.Second, Processors: 2, CPU: 1900 * time.Millisecond}}
@@ -179,24 +153,6 @@ func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 	check("")
 	r.Account.Limits["no local port is free"] = 3
 	check("3 requests were not sent, as no local port is free")
-}
-
-func TestParseObjectives(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"p99<5ms": "[p99<5ms]", "p99.9<1s": "[p99.9<1s]", "p50<100us": "[p50<100us]", "p99<5ms, errors<0.1%": "[p99<5ms errors<0.1%]",
-	} {
-		if o, err := ParseObjectives(text); err != nil || fmt.Sprint(o) != want {
-			t.Errorf("%s: %v, %v", text, o, err)
-		}
-	}
-	for _, text := range []string{
-		"", "p99", "99<5ms", "p0<5ms", "p101<5ms", "pNaN<5ms", "p99<5", "p99<-5ms", "p99=5ms", "errors<0.1", "errors<-1%", "errors<NaN%", "p99<5ms,",
-	} {
-		if o, err := ParseObjectives(text); err == nil {
-			t.Errorf("%q is %v", text, o)
-		}
-	}
 }
 
 // The search finds the highest rate that a server of known capacity can take. The sender alone sets
@@ -262,10 +218,7 @@ func testSearchRepeats(t *testing.T) {
 func TestProtocols(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	pair, err := tlscert.New(tlscert.ECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := certificate(t)
 	for _, way := range []struct{ secure, plain bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 		secure := way.secure
 		for proto, server := range map[string]string{"http1": "nethttp", "http2": "nethttp", "http3": "http3", "grpc": "grpc"} {
@@ -288,17 +241,9 @@ func TestProtocols(t *testing.T) {
 					}
 					return
 				}
-				p, err := greeter.Start(ctx, config)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer p.Close()
+				p := greet(t, config)
 				target.Request.URL.Host = p.Addr
-				pool, err := Open(ctx, target)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer pool.Close()
+				pool := opened(t, target)
 				for range 2 { // connections outlive a run
 					r, err := Run(ctx, Plan{Pacer: Constant{200, 200 * time.Millisecond}, Lines: pool.Lines})
 					if err != nil || r.Done != 40 || r.Failed() != 0 {
@@ -321,11 +266,7 @@ func TestProtocols(t *testing.T) {
 func TestGRPCErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	p, err := greeter.Start(ctx, greeter.Config{Server: "grpc", Body: "proto"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	p := greet(t, greeter.Config{Server: "grpc", Body: "proto"})
 	for _, test := range []struct{ rpc, body, file, want string }{
 		{"postage.send.Greeter/Hello", `{"nosuch":1}`, "", "unknown field"},
 		{"postage.send.Greeter/Goodbye", `{}`, "", `no method "Goodbye"`},
@@ -394,10 +335,7 @@ func TestHTTP1Answers(t *testing.T) {
 	}))
 	defer server.Close()
 	for path, want := range map[string]string{"/": "", "/chunked": "", "/none": "", "/close": "", "/early": "", "/missing": "status 404"} {
-		u, err := url.Parse(server.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := parsed(t, server.URL+path)
 		pool, err := Open(context.Background(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
 		if err != nil {
 			t.Fatal(err)
@@ -452,7 +390,10 @@ func TestObjectives(t *testing.T) {
 			t.Errorf("%s: %q, want kept %v", text, why, kept)
 		}
 	}
-	for _, text := range []string{"p99", "p0<1s", "p101<1s", "max<5", "errors<5", "errors<101%", "5yy<1%", "rate<1ms", "max<0s", "=5", "", "Unavailible<1%", "Max<1%"} {
+	if o := objectives(t, "p99.9<5ms, errors<0.1%"); fmt.Sprint(o) != "[p99.9<5ms errors<0.1%]" {
+		t.Errorf("%v", o)
+	}
+	for _, text := range []string{"p99", "99<5ms", "pNaN<5ms", "p99<-5ms", "p99=5ms", "errors<NaN%", "errors<-1%", "p99<5ms,", "p0<1s", "p101<1s", "max<5", "errors<5", "errors<101%", "5yy<1%", "rate<1ms", "max<0s", "=5", "", "Unavailible<1%", "Max<1%"} {
 		if _, err := ParseObjectives(text); err == nil {
 			t.Errorf("%q is no objective", text)
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A loop is a line of many connections served by one thread: HTTP/1.1 and HTTP/2, with TLS or
-// without. What waits for the connections is a poller, which only Linux has.
+// A loop is a line of many connections of HTTP/1.1 or HTTP/2, served by one thread. Its poller waits
+// for all of them; only Linux has one.
 type loop struct {
 	poller  *poller
 	lanes   []lane
@@ -30,16 +30,17 @@ type loop struct {
 	meter     *meter
 }
 
-// limit is how long a request may take, 0 for ever, and when to look for those that take longer.
+// limit is how long a request may take, 0 for ever, and when to look for late ones.
 type limit struct {
 	timeout time.Duration
 	expires time.Time
 }
 
-// buffers have what came, and what it was before TLS encrypted it.
+// buffers have what was read, and what TLS decrypted.
 type buffers struct{ in, plain []byte }
 
-// A slot has the next request's time, if it is taken, and says whether it was the last.
+// A slot is the next request: when it is due, whether the loop has taken it from the pacer, and
+// whether there are no more.
 type slot struct {
 	due         time.Time
 	taken, last bool
@@ -67,15 +68,18 @@ type lane interface {
 	close()
 }
 
-// A laneState is what the loop knows of a lane.
+// A laneState is the loop's part of a lane.
 type laneState struct {
 	free bool // whether it is among the loop's free lanes
 }
 
 func (s *laneState) state() *laneState { return s }
 
-// vacancies are the lanes with room, the one that had it longest first.
-type vacancies []lane
+// vacancies is a ring of the lanes with room, the one that had it longest first.
+type vacancies struct {
+	ring         []lane // as long as there are lanes
+	start, count int
+}
 
 // connecting makes a loop's connections.
 type connecting struct {
@@ -87,7 +91,7 @@ type connecting struct {
 	all    *atomic.Int64  // the number of connections that this loop and the pool's others are making
 }
 
-// dialed is the outcome of making a connection.
+// dialed is a connection that was made, or why not.
 type dialed struct {
 	lane lane
 	conn net.Conn
@@ -108,6 +112,7 @@ func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error),
 			l.lanes = append(l.lanes, add(l))
 		}
 		l.making = connecting{dial: dial, made: make(chan dialed, len(l.lanes)), all: all}
+		l.free.ring = make([]lane, len(l.lanes))
 		for _, one := range l.lanes {
 			l.free.add(one)
 		}
@@ -141,7 +146,7 @@ func (l *loop) Connect(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// connect makes a connection for a lane and tells it later.
+// connect makes a connection for a lane, in a goroutine; woken tells the lane.
 func (l *loop) connect(one lane) {
 	m := &l.making
 	m.active++
@@ -166,14 +171,15 @@ func (l *loop) socket(u user) *socket {
 func (v *vacancies) add(one lane) {
 	if s := one.state(); !s.free {
 		s.free = true
-		*v = append(*v, one)
+		v.ring[(v.start+v.count)%len(v.ring)] = one
+		v.count++
 	}
 }
 
 // first returns the first lane, or nil. Lanes that have lost their room meanwhile go.
 func (v *vacancies) first() lane {
-	for len(*v) > 0 {
-		one := (*v)[0]
+	for v.count > 0 {
+		one := v.ring[v.start]
 		if one.room() {
 			return one
 		}
@@ -185,7 +191,8 @@ func (v *vacancies) first() lane {
 // remove removes the first lane.
 func (v *vacancies) remove(first lane) {
 	first.state().free = false
-	*v = (*v)[1:]
+	v.start = (v.start + 1) % len(v.ring)
+	v.count--
 }
 
 // Serve sends a run's requests.
@@ -303,14 +310,14 @@ func (l *loop) done(group int, t timing, now time.Time, status int, err error) {
 	l.work.done(group, t, now, later(l.clock.earliest(now), t.sent), status, err)
 }
 
-// How long a loop waits at most: short enough to notice an interruption and, at a rate, that it did
-// not run.
+// How long a loop waits at most: it has to notice an interruption and, at a rate, that it did not
+// run.
 const (
 	waitMost      = 50 * time.Millisecond
 	waitMostPaced = 2 * time.Millisecond
 )
 
-// patience is how long the loop waits when only answers can come.
+// patience is how long the loop may wait for answers.
 func (l *loop) patience(now time.Time) time.Duration {
 	d := waitMost
 	if l.work.run.paced() {
@@ -363,11 +370,10 @@ func (l *loop) giveUp(why error) {
 	}
 }
 
-// How long the loop waits without telling Go's scheduler. Telling it costs more than the time that
-// most answers take. Meanwhile other goroutines have a processor less, unless the scheduler sends
-// this thread a signal, as it does after 10 ms and to collect garbage. Without a rate nothing is
-// due, and the wait is longer than the kernel's tick: an earlier timer costs a seventh of the CPU
-// time of a request to nginx.
+// How long the loop waits without telling Go's scheduler, which costs more than most answers take.
+// Other goroutines then have a processor less, until the scheduler sends this thread a signal: after
+// 10 ms, and to collect garbage. Without a rate the wait is longer than the kernel's tick: an earlier
+// timer costs a seventh of a request to nginx.
 const (
 	spin        = 100 * time.Microsecond
 	spinUnpaced = 5 * time.Millisecond

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -67,11 +66,7 @@ func TestLoopReplacesConnections(t *testing.T) {
 		_ = s.WriteGoAway(id, h2.ErrCodeNo, nil)
 		_, _ = io.Copy(io.Discard, s.Conn)
 	})
-	pool, err := Open(t.Context(), &Target{Proto: "http2", Conns: 1, Streams: 4, Request: Request{URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, &Target{Proto: "http2", Conns: 1, Streams: 4, Request: Request{URL: u}})
 	r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 200 * time.Millisecond}, Lines: pool.Lines})
 	if err != nil || r.Done != 200 || r.Failed() != 0 || r.Planned != 200 {
 		t.Errorf("%v, %d answered of %d, failures %v", err, r.Done, r.Planned, r.Errors)
@@ -96,10 +91,7 @@ func TestLoopTLS(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := parsed(t, server.URL)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		config := server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 		config.MaxVersion = version
@@ -127,18 +119,11 @@ func TestLoopTLSCut(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := parsed(t, server.URL)
 	target := &Target{
 		Proto: "http2", Conns: 1, Streams: 4, Request: Request{URL: u}, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig,
 	}
-	pool, err := Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, target)
 	go func() {
 		conn := <-conns
 		for range cap(arrived) {

@@ -22,19 +22,11 @@ func TestManyConnections(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil || files.Cur < conns+200 {
 		t.Skipf("%d files may be open, want %d: ulimit -n", files.Cur, conns+200)
 	}
-	server, err := greeter.Start(t.Context(), greeter.Config{Server: "nethttp", Body: "json"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	server := greet(t, greeter.Config{Server: "nethttp", Body: "json"})
 	before := inUse()
-	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
+	pool := opened(t, &Target{Proto: "http1", Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
 		Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Host: server.Addr, Path: "/"},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
 	var during uint64
 	// The first run makes the connections, which takes the server time too.
 	for _, seconds := range []int{2, 10} {

@@ -20,8 +20,7 @@ type Pacer interface {
 
 var _ = []Pacer{Constant{}, Stages{}, Times{}}
 
-// Constant is a constant rate for some time. A rate of 0 is as many requests as the lines can
-// carry.
+// Constant is a constant rate. At a rate of 0 the lines send as many requests as they can.
 type Constant struct {
 	Rate float64 // requests a second
 	For  time.Duration
@@ -35,7 +34,7 @@ func (c Constant) Span() (requests float64, lasts time.Duration) {
 	return c.Rate * c.For.Seconds(), c.For
 }
 
-// Times are those at which requests are due, counted from the start and in order.
+// Times says when each request is due, counted from the start and in order.
 type Times struct {
 	At  []time.Duration
 	For time.Duration
@@ -70,9 +69,9 @@ func checkPacer(p Pacer) error {
 // number returns the number, among the requests of all workers, of this worker's request i.
 func (p *Plan) number(i int64) int64 { return i*int64(max(1, p.Workers)) + int64(p.Worker) }
 
-// arrivals returns a function whose calls return when this worker's requests are due, and false
-// after the last. It depends on nothing but the plan, so that a worker's successor continues with
-// the same requests, and others can count them.
+// arrivals returns a function that returns, call by call, when this worker's requests are due, and
+// false after the last. It depends on the plan alone: a worker's successor continues with the same
+// requests, and others can count them.
 func (p *Plan) arrivals() func() (due time.Duration, ok bool) {
 	requests, _ := p.Pacer.Span()
 	if !p.Poisson {

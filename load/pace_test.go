@@ -26,10 +26,7 @@ func testSlowAnswersDoNotLowerTheRate(t *testing.T) {
 	for range 40 {
 		senders = append(senders, senderFunc(func(context.Context) error { time.Sleep(time.Second); return nil }))
 	}
-	r, err := Run(t.Context(), Plan{Pacer: Constant{20, 5 * time.Second}, Lines: lines(senders...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := measured(t, Plan{Pacer: Constant{20, 5 * time.Second}, Lines: lines(senders...)})
 	if why := r.Shortfall(); why != "" || r.Achieved != 20 {
 		t.Errorf("%.1f/s, %q", r.Achieved, why)
 	}
@@ -39,11 +36,8 @@ func testSlowAnswersDoNotLowerTheRate(t *testing.T) {
 func TestShortfall(t *testing.T) { bubble(t, testShortfall) }
 
 func testShortfall(t *testing.T) {
-	r, err := Run(t.Context(), Plan{Pacer: Constant{100, time.Second}, Patience: time.Millisecond, Lines: lines(
+	r := measured(t, Plan{Pacer: Constant{100, time.Second}, Patience: time.Millisecond, Lines: lines(
 		senderFunc(func(context.Context) error { time.Sleep(20 * time.Millisecond); return nil }))})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if r.Shortfall() == "" || r.Achieved > 60 {
 		t.Errorf("%.1f/s, %q", r.Achieved, r.Shortfall())
 	}
@@ -95,10 +89,7 @@ func TestBusyIsNotDiluted(t *testing.T) {
 		}
 		return nil
 	})
-	r, err := Run(t.Context(), Plan{Pacer: Constant{0, 300 * time.Millisecond}, Lines: lines(burn, straggler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := measured(t, Plan{Pacer: Constant{0, 300 * time.Millisecond}, Lines: lines(burn, straggler)})
 	if r.CPU < 0 {
 		t.Skip("the process's CPU time is not known here")
 	}
@@ -146,7 +137,7 @@ func TestPoisson(t *testing.T) {
 	t.Parallel()
 	var last time.Time
 	var gaps []float64
-	r, err := Run(t.Context(), Plan{Pacer: Constant{2000, time.Second}, Poisson: true, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
+	r := measured(t, Plan{Pacer: Constant{2000, time.Second}, Poisson: true, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
 		for {
 			taken, ok := w.take(time.Time{})
 			due := taken.due
@@ -160,9 +151,6 @@ func TestPoisson(t *testing.T) {
 			w.done(-1, taken, due, due, 0, nil)
 		}
 	})}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if r.Done < 1700 || r.Done > 2300 {
 		t.Errorf("%d requests, want some 2000", r.Done)
 	}

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A Part has all that one worker of a fleet has counted since it began. Each report replaces the
-// one before, so a report may be lost or received twice.
+// A Part is what one worker of a fleet has counted since it began. Each report replaces the one
+// before, so a report may be lost, or read twice.
 type Part struct {
 	Worker int
 	// Name tells the worker from one that it replaced.
 	Name string
-	// Requests is the number of those that were sent or have failed unsent.
+	// Requests is how many were sent or have failed unsent.
 	Requests int64
 	Counts
 	Use
@@ -21,7 +21,7 @@ type Part struct {
 	Final   bool   // the worker sends no more reports
 }
 
-// Part returns a result in the form in which a worker reports it.
+// Part returns what a worker reports of a result.
 func (r *Result) Part() Part {
 	p := Part{Requests: max(r.Account.Begun+r.Account.NotSent, r.Latency.TotalCount()), Counts: r.Counts, Use: r.Use}
 	if r.Done > 0 {

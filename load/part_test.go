@@ -39,10 +39,7 @@ func TestMerge(t *testing.T) {
 	for i := range workers {
 		p := plan
 		p.Worker, p.Lines = i, []Line{OneAtATime(answering{})}
-		result, err := Run(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := measured(t, p)
 		sum.Merge(result.Latency.Histogram)
 		result.Account.SentOnTime = result.Done // a busy machine may be late
 		part := reported(t, result)
@@ -74,10 +71,7 @@ func TestMergePoisson(t *testing.T) {
 	for i := range workers {
 		p := plan
 		p.Worker, p.Lines = i, []Line{OneAtATime(answering{})}
-		result, err := Run(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := measured(t, p)
 		part := reported(t, result)
 		part.Worker = i
 		parts = append(parts, part)
@@ -143,10 +137,7 @@ func TestReadyLate(t *testing.T) {
 	began := false
 	plan.Ready = func(context.Context) (time.Time, error) { return time.Now().Add(-1 * time.Second), nil }
 	plan.Began = func(soFar func() *Result) { began = soFar().Done == 0 }
-	result, err := Run(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := measured(t, plan)
 	if result.Planned < 1 || result.Planned > 50 || !began {
 		t.Errorf("%d requests of the second half, began %v", result.Planned, began)
 	}

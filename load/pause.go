@@ -12,13 +12,13 @@ type loopClock struct {
 	polled time.Time // when the loop last looked for answers
 	more   bool      // there may have been others then
 	blind  time.Time // since when an answer that is read now may have been there; zero for now
-	// owed is for how long requests may have waited because the loop did not run, since it last
-	// sent one on time.
+	// owed is how long requests may have waited because the loop did not run, since it last sent one
+	// on time.
 	owed time.Duration
 }
 
-// looked notes that the loop has looked for answers, asked after it began to wait for them. It
-// returns for how long the loop may not have run.
+// looked notes that the loop has looked for answers. It had asked to wait no longer than asked. It
+// returns how long the loop may not have run.
 func (c *loopClock) looked(now time.Time, asked time.Duration, more bool) (missed time.Duration) {
 	missed = now.Sub(c.polled)
 	if missed <= asked+tolerated {
@@ -46,7 +46,7 @@ func (c *loopClock) earliest(read time.Time) time.Time {
 	return read
 }
 
-// charge is the function charge. The loop may not have run since it last looked for answers either.
+// charge is the function charge, for a loop. It may not have run since it last polled either.
 func (c *loopClock) charge(due, now time.Time) time.Time {
 	owed := c.owed
 	if handled := now.Sub(c.polled); handled > tolerated {
@@ -81,8 +81,7 @@ type pulse struct {
 // pulseEvery is the time between two beats. A pause that is shorter is not seen.
 const pulseEvery = 5 * time.Millisecond
 
-// begin begins to beat, unless all lines know themselves when they did not run. The function that it
-// returns ends that.
+// begin begins to beat, unless all lines are loops, which have clocks of their own.
 func (p *pulse) begin(lines []Line) (end func()) {
 	if allLoops(lines) {
 		return func() {}

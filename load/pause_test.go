@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -67,16 +65,11 @@ func TestStandstillBesidePauses(t *testing.T) {
 func stopped(t *testing.T, proto string, pause, every, standstill time.Duration) *Result {
 	t.Helper()
 	began := time.Now()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	server := serving(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		if since := time.Since(began) % time.Second; since < standstill {
 			time.Sleep(standstill - since)
 		}
 	}))
-	server.Config.Protocols = new(http.Protocols)
-	server.Config.Protocols.SetHTTP1(true)
-	server.Config.Protocols.SetUnencryptedHTTP2(true)
-	server.Start()
-	defer server.Close()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=TestPausedProcess")
 	cmd.Env = append(os.Environ(), "POSTAGE_PAUSED="+server.URL, "POSTAGE_PAUSED_BY="+proto)
 	cmd.Stderr = t.Output()
@@ -129,20 +122,10 @@ func TestPausedProcess(t *testing.T) {
 	if address == "" {
 		t.Skip("other tests start it")
 	}
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := parsed(t, address)
 	proto, cookies := strings.CutSuffix(os.Getenv("POSTAGE_PAUSED_BY"), " cookies")
-	pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 10, Streams: 1, Cookies: cookies, Request: Request{URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	r, err := Run(t.Context(), Plan{Pacer: Constant{500, 3 * time.Second}, Lines: pool.Lines})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := opened(t, &Target{Proto: proto, Conns: 10, Streams: 1, Cookies: cookies, Request: Request{URL: u}})
+	r := measured(t, Plan{Pacer: Constant{500, 3 * time.Second}, Lines: pool.Lines})
 	text, err := json.Marshal(r.Part())
 	if err != nil {
 		t.Fatal(err)
@@ -156,10 +139,7 @@ func TestOwnLimits(t *testing.T) {
 	t.Parallel()
 	full := senderFunc(func(context.Context) error { return os.NewSyscallError("connect", syscall.EADDRNOTAVAIL) })
 	well := senderFunc(func(context.Context) error { return nil })
-	r, err := Run(t.Context(), Plan{Pacer: Constant{100, 200 * time.Millisecond}, Lines: lines(full, well)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := measured(t, Plan{Pacer: Constant{100, 200 * time.Millisecond}, Lines: lines(full, well)})
 	if r.Failed() != 0 || r.Account.NotSent == 0 || r.Done+r.Account.NotSent != 20 || !strings.Contains(r.Invalid(), "requests were not sent, as no local port is free") {
 		t.Errorf("%d failed, %d not sent, %d answered: %q", r.Failed(), r.Account.NotSent, r.Done, r.Invalid())
 	}
@@ -170,10 +150,7 @@ func TestOwnLimits(t *testing.T) {
 func TestAccount(t *testing.T) {
 	t.Parallel()
 	slow := senderFunc(func(context.Context) error { time.Sleep(20 * time.Millisecond); return nil })
-	r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 300 * time.Millisecond}, Patience: 50 * time.Millisecond, Lines: lines(slow)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := measured(t, Plan{Pacer: Constant{1000, 300 * time.Millisecond}, Patience: 50 * time.Millisecond, Lines: lines(slow)})
 	s := r.Summary()
 	if r.Account.NotSent < 200 || s.Due != 300 || s.Due != s.Sent+s.NotSent || s.Sent != s.Answered+s.Failed+s.Unanswered || s.Failed > 1 {
 		t.Errorf("%+v", s)

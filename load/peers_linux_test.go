@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"postage/internal/service/greeter"
-	"postage/internal/service/tlscert"
 	"postage/internal/stats"
 )
 
@@ -203,11 +202,7 @@ func TestPeers(t *testing.T) {
 		t.Run(strings.ReplaceAll(g.name, "/", " "), func(t *testing.T) { // a slash is between levels of tests
 			s := peerServer{}
 			if g.protocol == "grpc" {
-				server, err := greeter.Start(t.Context(), greeter.Config{Server: "grpc", Body: "proto"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer server.Close()
+				server := greet(t, greeter.Config{Server: "grpc", Body: "proto"})
 				s.url = "http://" + server.Addr + "/"
 				s.requests = func() (int64, error) {
 					counters, err := server.Counters()
@@ -360,10 +355,7 @@ func startNginx(t *testing.T, protocol string) peerServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	pair, err := tlscert.New(tlscert.ECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := certificate(t)
 	version, scheme := "", "http"
 	switch protocol {
 	case "http2":

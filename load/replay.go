@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// A Replay has requests that were once sent, and their times.
+// A Replay has requests of a log, and their times.
 type Replay struct {
 	Requests []Request
 	// Dues are the times at which they are due, counted from the first.
 	Dues []time.Duration
-	// LeftOut is how many entries were not requests, went to other servers, or had a body that the
-	// file does not have.
+	// LeftOut is how many entries are no requests, went to other servers, or had a body that is not
+	// in the file.
 	LeftOut int
-	// Bodyless is how many are of a method that has a body, which an access log has not.
+	// Bodyless is how many had a body, which an access log does not keep.
 	Bodyless int
 	at       []time.Time
 }
@@ -72,8 +72,8 @@ func (r *Replay) Pacer() Times {
 	return Times{r.Dues, r.Dues[n-1] + max(1, r.Dues[n-1]/time.Duration(n-1))}
 }
 
-// schedule orders requests by time. Most logs have whole seconds: the requests of one second are
-// spread evenly over it, because otherwise all would be due at its beginning.
+// schedule orders requests by time. Most logs have whole seconds. It spreads the requests of a second
+// evenly over it; otherwise all would be due at its beginning.
 func (r *Replay) schedule(speed float64) {
 	order := make([]int, len(r.at))
 	whole := true
@@ -120,8 +120,8 @@ func (r *Replay) add(at time.Time, method, target string, base *url.URL) *Reques
 
 var token = regexp.MustCompile("^[A-Z]+$")
 
-// readLines reads a log of lines. A line without a time is an error. A line without a request is
-// what servers log about clients that speak another protocol.
+// readLines reads a log of lines. A line without a time is an error. Servers log a line without a
+// request for clients that speak another protocol.
 func (r *Replay) readLines(text []byte, base *url.URL, read func(line []byte) (at time.Time, method, target string, err error)) error {
 	if base == nil {
 		return errors.New("an access log does not name its server: give a URL")

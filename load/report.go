@@ -13,8 +13,7 @@ import (
 // Percentiles are the percentiles that a table shows.
 var Percentiles = []float64{50, 75, 90, 95, 99, 99.9, 99.99}
 
-// WriteTable writes a result for people. In place of latencies that are not the server's, it writes
-// the reason.
+// WriteTable writes a result for people. If the latencies are not the server's, it says why.
 func (r *Result) WriteTable(w io.Writer) error {
 	var table bytes.Buffer
 	p := func(format string, a ...any) { fmt.Fprintf(&table, format+"\n", a...) }
@@ -48,7 +47,7 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("client    CPU time n/a")
 	}
 	if n := r.Traffic; n.Connections+n.Sent > 0 {
-		p("network   %.4g kB/s in, %.4g kB/s out, %d connections made in %v each", r.perSecond(n.Received)/1e3, r.perSecond(n.Sent)/1e3, n.Connections, n.each())
+		p("network   %.4g kB/s in, %.4g kB/s out, %d connections made in %v each", r.perSecond(n.Received)/1e3, r.perSecond(n.Sent)/1e3, n.Connections, n.meanConnect())
 	}
 	if n := r.FirstByte.Answers; n > 0 {
 		p("answers   begin %v after a request was sent, in the mean", rounded(r.FirstByte.Sum.Nanoseconds()/n))
@@ -96,7 +95,7 @@ func (r *Result) writeLatencies(p func(format string, a ...any)) {
 			p("  %-7s %v", "mean", rounded(mean.Nanoseconds()))
 		}
 	}
-	r.writeApart(p)
+	r.writeOutcomes(p)
 	if r.Paused > 0 && r.Rate > 0 {
 		p("note      the generator itself did not run for %v in all; latencies say what that may have added", r.Paused.Round(time.Millisecond))
 	}
@@ -111,8 +110,8 @@ func (r *Result) perSecond(n int64) float64 {
 	return float64(n) / max(r.Elapsed, time.Millisecond).Seconds()
 }
 
-// each is how long a connection took to make, in the mean.
-func (t Traffic) each() time.Duration {
+// meanConnect is how long a connection took to make.
+func (t Traffic) meanConnect() time.Duration {
 	return rounded(t.Connecting.Nanoseconds() / max(1, t.Connections))
 }
 
@@ -133,7 +132,7 @@ func (r *Result) shownPercentiles() []float64 {
 	return Percentiles[:n]
 }
 
-// shown returns a percentile of the latencies, or between what it is.
+// shown returns a percentile of the latencies, as an interval if it is one.
 func (r *Result) shown(percentile float64) string {
 	least, most, bounded := r.Between(percentile)
 	low, high := rounded(int64(least)), rounded(int64(most))
@@ -153,19 +152,21 @@ func (r *Result) mean() (mean time.Duration, known bool) {
 	return time.Duration(r.Latency.Mean()), whole && r.OnTime(99)
 }
 
-// writeApart writes percentiles of successes and of failures, where both are at least a tenth:
-// those of all may be ones that neither had.
-func (r *Result) writeApart(p func(format string, a ...any)) {
+// writeOutcomes writes percentiles of successes and of failures, if both are at least a tenth. A
+// percentile of all may be a latency that neither had.
+func (r *Result) writeOutcomes(p func(format string, a ...any)) {
 	failed := r.Failures
 	if failed.Histogram == nil || r.Successes.Histogram == nil || min(failed.TotalCount(), r.Successes.TotalCount()) < max(1, r.Done/10) {
 		return
 	}
-	p("  succeeded p50 %v, p90 %v, p99 %v", at(r.Successes, 50), at(r.Successes, 90), at(r.Successes, 99))
-	p("  failed    p50 %v, p90 %v, p99 %v", at(failed, 50), at(failed, 90), at(failed, 99))
+	p("  succeeded p50 %v, p90 %v, p99 %v", quantile(r.Successes, 50), quantile(r.Successes, 90), quantile(r.Successes, 99))
+	p("  failed    p50 %v, p90 %v, p99 %v", quantile(failed, 50), quantile(failed, 90), quantile(failed, 99))
 }
 
-// at is a percentile of a histogram in nanoseconds.
-func at(h Histogram, percentile float64) time.Duration { return rounded(h.ValueAtQuantile(percentile)) }
+// quantile is a percentile of a histogram in nanoseconds.
+func quantile(h Histogram, percentile float64) time.Duration {
+	return rounded(h.ValueAtQuantile(percentile))
+}
 
 // Attempts is how many requests were sent.
 func (r *Result) Attempts() int64 { return r.Done + r.Account.Unanswered }

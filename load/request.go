@@ -102,11 +102,11 @@ func (r *Request) metadata() metadata.MD {
 	return md
 }
 
-// isBinary reports whether a field of gRPC has octets, which are given, and sent, in base64.
+// isBinary reports whether a field of gRPC has octets, in base64.
 func isBinary(name string) bool { return strings.HasSuffix(strings.ToLower(name), "-bin") }
 
-// ParseBody reads what a body has to match, such as body~"ok" or body!~"errors": the rest is a
-// regular expression. The second result is false if the text is about something else.
+// ParseBody reads a regular expression that bodies have to match (body~ok) or not (body!~errors).
+// found is false if the text is neither.
 func ParseBody(text string) (check func(body []byte) error, found bool, err error) {
 	pattern, without := strings.CutPrefix(text, "body!~")
 	if !without {

@@ -15,7 +15,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// An exchange is a connection of net/http's or quic-go's, which several lines may share.
+// An exchange is a connection of net/http or quic-go. Several lines may share it.
 type exchange struct {
 	http.RoundTripper
 	connect func(context.Context) error
@@ -65,8 +65,8 @@ func (t *Target) exchange() exchange {
 	}}
 }
 
-// openExchanges makes one line for each request that may be under way at a time: for HTTP/3, and
-// for cookies.
+// openExchanges makes a line for each request that may be under way at a time, for HTTP/3 and for
+// cookies.
 func openExchanges(_ context.Context, t *Target, p *Pool) error {
 	users := t.Streams
 	switch {
@@ -82,7 +82,7 @@ func openExchanges(_ context.Context, t *Target, p *Pool) error {
 	return p.addExchanges(t, users, nil)
 }
 
-// addExchanges adds connections with lines that each send one request at a time. read is a line's.
+// addExchanges adds connections with so many lines each. Each line has read.
 func (p *Pool) addExchanges(t *Target, users int, read func(*Work, *http.Response) (answered time.Time, err error)) error {
 	take := inTurn(t.Requests)
 	for range t.Conns {

@@ -17,8 +17,8 @@ import (
 	"postage/internal/sys/proc"
 )
 
-// A Server is what is asked how much it uses: the process PID here with those that it started, or
-// one that exports its figures to Prometheus at the URL Metrics; 0 and "" for neither.
+// A Server is asked how much it uses: the process PID with those that it started, or a server whose
+// metrics for Prometheus are at the URL Metrics. 0 and "" are neither.
 type Server struct {
 	PID     int
 	Metrics string
@@ -31,7 +31,7 @@ type ServerFigures struct {
 	hasCPU, hasAllocs, hasGarbages bool
 }
 
-// ServerUse is what a server used during a load. What it does not export is nil.
+// ServerUse is what a server used during a load, nil for what it does not export.
 type ServerUse struct {
 	CPUSeconds  float64  `json:"cpu_s"`
 	Bytes       *float64 `json:"allocated_bytes"`
@@ -71,8 +71,8 @@ func (s *Server) Now(ctx context.Context) (figures ServerFigures, err error) {
 // ticks is how many units of /proc's times make a second.
 const ticks = 100
 
-// treeCPU returns the CPU time of a process and those that it started, with those that have ended
-// and that their parents have waited for.
+// treeCPU returns the CPU time of a process and of those that it started. Ended ones count once their
+// parents have waited for them.
 func treeCPU(pid int) (sum time.Duration, err error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil || len(files) == 0 {
@@ -89,7 +89,7 @@ func treeCPU(pid int) (sum time.Duration, err error) {
 		if err != nil || len(fields) < 15 {
 			continue
 		}
-		for i, field := range fields[11:15] { // user and system time, and those of ended children
+		for i, field := range fields[11:15] { // user and system time, its own and its ended children's
 			n, _ := strconv.ParseInt(field, 10, 64)
 			lasted := time.Duration(n) * time.Second / ticks
 			used[id] += lasted

@@ -137,10 +137,7 @@ func tryReal(t *testing.T, s *realServer, path, proto string) {
 	for up := dir; up != "/" && up != os.TempDir(); up = filepath.Dir(up) {
 		_ = os.Chmod(up, 0o777)
 	}
-	pair, err := tlscert.New(tlscert.ECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := certificate(t)
 	port := startReal(t, s, path, dir, pair, secure)
 	target := &Target{Proto: proto, Conns: 5, Streams: 5, Timeout: 10 * time.Second, TLS: &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}}
 	scheme, where, methods := "http", "/page", []string{http.MethodGet, http.MethodHead}

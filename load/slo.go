@@ -75,7 +75,7 @@ func (o Objective) latency() bool {
 // Counts reports whether the objective says how many requests may fail, or have a status.
 func (o Objective) Counts() bool { return !o.latency() && o.Figure != "rate" }
 
-// percentile is that which the generator must have been on time at.
+// percentile is the one that decides whether the generator was on time.
 func (o Objective) percentile() float64 {
 	switch o.Figure {
 	case "max":
@@ -89,9 +89,8 @@ func (o Objective) percentile() float64 {
 
 func (o Objective) String() string { return o.text }
 
-// Missed returns why a result misses the objective, "" if it keeps it. A latency keeps it where the
-// most that it may be does, whatever the generator added, and misses it where the least does. If
-// neither does, the result shows nothing.
+// Missed returns why a result misses the objective, "" if it keeps it. A latency keeps it if the most
+// that it may be does, and misses it if the least does. Otherwise the result shows nothing.
 func (o Objective) Missed(r *Result) string {
 	why, _ := o.missed(r)
 	return why
@@ -167,9 +166,9 @@ func (o Objective) missedLatency(r *Result) (why string, generator bool) {
 	return fmt.Sprintf("%s is %v", o.Figure, most.Round(time.Microsecond)), false
 }
 
-// Missed returns why a result misses some of the objectives, "" if it keeps all. A result also
-// misses if not everything was sent on time or, where no objective is about errors, if a request
-// failed. generator says that the generator was the reason, not the server.
+// Missed returns why a result misses one of the objectives, "" if it keeps all. It also misses if
+// requests were not sent on time, or if one failed and no objective is about errors. generator says
+// that the generator was the reason, not the server.
 func Missed(r *Result, objectives []Objective) (why string, generator bool) {
 	if len(r.Account.Limits) > 0 || r.fault != "" {
 		return r.Invalid(), true
@@ -198,14 +197,13 @@ type Try struct {
 	Generator bool
 }
 
-// tries is how many runs at one rate decide, by majority, whether it holds. A single run may have
-// met a moment in which the machine was busy.
+// tries is how many runs decide, by majority, whether a rate holds. In a single one the machine may
+// have been busy for a moment.
 const tries = 3
 
 // Search finds the highest rate that keeps the objectives. It doubles p's constant rate until it
-// fails, then halves the interval until it is within 5%. It returns a result at the highest rate
-// that held, nil if none did, and the last try that failed, which says what the limit was. told is
-// called after each try.
+// fails, then halves the interval until it is within 5%. It returns a result at the highest rate that
+// held, nil if none did, and the last try that failed. It calls told after each try.
 func Search(ctx context.Context, p Plan, objectives []Objective, told func(Try)) (best *Result, limit Try, err error) {
 	low, high := 0.0, 0.0
 	constant, ok := p.Pacer.(Constant)
@@ -238,8 +236,8 @@ func Search(ctx context.Context, p Plan, objectives []Objective, told func(Try))
 	}
 }
 
-// tryRate runs a rate until it is decided whether it holds: at once if the first run holds,
-// otherwise by majority. It returns no result if the search was interrupted.
+// tryRate runs a rate until it is decided: at once if the first run holds, otherwise by majority. It
+// returns no result if the search was interrupted.
 func tryRate(ctx context.Context, p Plan, objectives []Objective, told func(Try)) (held *Result, missed Try, err error) {
 	for holds, fails := 0, 0; ; {
 		r, err := Run(ctx, p)

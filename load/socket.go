@@ -11,31 +11,31 @@ import (
 // pollMost is how many events a poll returns at most. There may be more then.
 const pollMost = 64
 
-// An event is what happened to a socket: that with a number, -1 for wake.
+// An event says what a socket can do; its number is -1 if wake was called.
 type event struct {
 	number, opened     int32
 	readable, writable bool
 }
 
-// A socket is a connection of a loop, with TLS or without. TLS reads and writes records in memory:
-// they come from the wire, and go there.
+// A socket is a connection of a loop, with TLS or without. TLS reads and writes its records in
+// memory; the socket reads them from the wire and writes them there.
 type socket struct {
 	loop   *loop
 	number int   // its index in the loop's sockets
-	opened int32 // how many connections were made, to tell its events from those of earlier ones
+	opened int32 // counts its connections, to tell their events apart
 	user   user
 	wire   *wire // nil if there is no connection
 	waits  bool  // for the wire to become writable
 	secure *tls.Conn
 	came   []byte // records that TLS has not read
-	left   []byte // the beginning of what the user can use only whole
+	left   []byte // what the user can use only once more has come
 	queue  []byte // what TLS has yet to encrypt
 	rest   []byte // what the wire has yet to accept
 	// written counts what the wire has accepted of what was written last.
 	written int
 }
 
-// A user is what speaks over a socket.
+// A user speaks a protocol over a socket.
 type user interface {
 	// take takes in what came, and returns what it cannot use yet.
 	take(data []byte, now time.Time) (left []byte, err error)
@@ -48,7 +48,7 @@ type writeError struct{ error }
 
 func (e writeError) Unwrap() error { return e.error }
 
-// errCut is the end of a connection before that of TLS.
+// errCut is the end of a connection on which TLS has not ended.
 var errCut = fmt.Errorf("TLS was cut: %w", io.EOF)
 
 // open adopts a connection.
@@ -175,7 +175,7 @@ func (s *socket) give(data []byte, now time.Time) error {
 	return err
 }
 
-// decrypt has the user take what is in the records that came.
+// decrypt has the user take the content of the records that came.
 func (s *socket) decrypt(now time.Time) (err error) {
 	if s.loop.buffers.plain == nil {
 		s.loop.buffers.plain = make([]byte, 64<<10)
@@ -198,7 +198,7 @@ func (s *socket) decrypt(now time.Time) (err error) {
 	return err
 }
 
-// records is the connection under TLS. Once a socket has it, records come from and go to memory.
+// records is the connection under TLS. Once a socket has it, it reads and writes memory.
 type records struct {
 	net.Conn // until then
 	socket   *socket

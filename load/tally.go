@@ -15,7 +15,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Counts are what was counted of requests: on some lines, by a worker of a fleet, or in all.
+// Counts are the figures of some lines' requests, of a fleet's worker, or of a whole run.
 type Counts struct {
 	Account  Account
 	Errors   map[string]int64
@@ -30,7 +30,7 @@ type Counts struct {
 	// Successes and Failures divide Latency from the first failure on; they have no histogram if
 	// there is none.
 	Successes, Failures Histogram
-	// Paused is for how long the generator did not run although it should have.
+	// Paused is how long the generator did not run although it should have.
 	Paused    time.Duration
 	Messages  Messages
 	FirstByte FirstByte
@@ -52,14 +52,14 @@ type Account struct {
 	Unanswered int64
 }
 
-// FirstByte is how long answers took to begin, from when their requests were sent: the sum of so
-// many. Those of gRPC streams and WebSockets are not counted.
+// FirstByte is how long answers took to begin after their requests were sent, as a sum. Answers of
+// gRPC streams and WebSockets are not counted.
 type FirstByte struct {
 	Answers int64
 	Sum     time.Duration
 }
 
-// Messages are those of streams: of gRPC, and server-sent events.
+// Messages are the messages of gRPC's streams, and server-sent events.
 type Messages struct {
 	Sent, Received int64
 	// Latency is the time, in nanoseconds, from the sending of a message to its answer, or for a
@@ -67,8 +67,8 @@ type Messages struct {
 	Latency Histogram
 }
 
-// TargetResult is what was measured of one target: its answers, and how many of them failed. Its
-// latencies are in microseconds.
+// TargetResult has the answers of one target, and how many of them failed. Its latencies are in
+// microseconds.
 type TargetResult struct {
 	Name         string
 	Done, Failed int64
@@ -110,7 +110,7 @@ func newLatencies() Histogram {
 	return Histogram{hdrhistogram.New(1, slowest.Nanoseconds(), 3)}
 }
 
-// newMicroseconds is of less resolution, and takes a fraction of the memory.
+// newMicroseconds has less resolution, and takes a fraction of the memory.
 func newMicroseconds() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, slowest.Microseconds(), 2)
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,14 +19,26 @@ import (
 	"postage/internal/service/tlscert"
 )
 
-// An error that says something else than the one below it is its own reason: quic-go's all have
-// net.ErrClosed below.
-func TestReasonsOfQUIC(t *testing.T) {
+// An error's reason is the innermost error, unless an outer one says something else, as quic-go's
+// do. What differs from one request to the next is no part of it.
+func TestReason(t *testing.T) {
 	t.Parallel()
+	expired := func(second int) error {
+		text := fmt.Sprintf("current time 2026-11-23T20:00:0%dZ is after 2026-01-02T03:04:05Z", second)
+		ended := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		return fmt.Errorf("tls: %w", x509.CertificateInvalidError{Cert: &x509.Certificate{NotAfter: ended}, Reason: x509.Expired, Detail: text})
+	}
 	for err, want := range map[error]string{
 		&quic.VersionNegotiationError{Ours: []quic.Version{quic.Version1}, Theirs: []quic.Version{quic.Version2}}: "no compatible QUIC version found",
-		&quic.IdleTimeoutError{}:                                 "timeout: no recent network activity",
-		&url.Error{Op: "Get", URL: "http://h/17", Err: errEnded}: errEnded.Error(),
+		&quic.IdleTimeoutError{}:                                              "timeout: no recent network activity",
+		&url.Error{Op: "Get", URL: "http://h/17", Err: errEnded}:              errEnded.Error(),
+		fmt.Errorf("dial 127.0.0.1:17: %w", errors.New("connection refused")): "connection refused",
+		expired(1):                         "x509: the certificate is valid from 0001-01-01 to 2026-01-02",
+		expired(2):                         "x509: the certificate is valid from 0001-01-01 to 2026-01-02",
+		errors.New("status 503"):           "status 503",
+		errors.New("read udp [::]:41822"):  "read udp [::]:…",
+		errors.New("no answer within 30s"): "no answer within 30s",
+		errors.New("id 6ba7b810-9dad-11d1-80b4-00c04fd430c8"): "id …",
 	} {
 		if got := reason(err); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)
@@ -33,31 +46,19 @@ func TestReasonsOfQUIC(t *testing.T) {
 	}
 }
 
-// What differs from one request to the next does not make another reason, and there are never more
-// than a few reasons.
+// Failures are counted by their reason, and there are never more than a few reasons.
 func TestReasonsAreFew(t *testing.T) {
 	t.Parallel()
 	n := 0
-	r, err := Run(t.Context(), Plan{Pacer: Constant{10000, 100 * time.Millisecond}, Lines: lines(senderFunc(func(context.Context) error {
+	r := measured(t, Plan{Pacer: Constant{10000, 100 * time.Millisecond}, Lines: lines(senderFunc(func(context.Context) error {
 		n++
 		if n%2 == 0 {
 			return fmt.Errorf("order %d-7f3a90c1b2 is not known", 100000+n)
 		}
 		return errors.New(strings.Repeat("y", n))
 	}))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Errors) > mostReasons+1 || r.Failed() != 1000 || r.Errors["order …-… is not known"] != 500 {
+	if len(r.Errors) > mostReasons+1 || r.Done != 1000 || r.Failed() != 1000 || r.Errors["order …-… is not known"] != 500 {
 		t.Errorf("%d reasons for %d failures", len(r.Errors), r.Failed())
-	}
-	for why, want := range map[string]string{
-		"status 503": "status 503", "read udp [::]:41822": "read udp [::]:…", "no answer within 30s": "no answer within 30s",
-		"id 6ba7b810-9dad-11d1-80b4-00c04fd430c8": "id …",
-	} {
-		if got := reason(errors.New(why)); got != want {
-			t.Errorf("%q is %q, want %q", why, got, want)
-		}
 	}
 }
 
@@ -99,10 +100,7 @@ func inUse() uint64 {
 
 // A kept connection takes at most 40 KB, whatever its protocol, with TLS or without.
 func TestMemoryPerConnection(t *testing.T) {
-	pair, err := tlscert.New(tlscert.ECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := certificate(t)
 	const conns = 400
 	for _, proto := range []string{"http1", "http2", "http2 over TLS"} {
 		config := greeter.Config{Server: "nethttp", Body: "json"}
@@ -114,11 +112,7 @@ func TestMemoryPerConnection(t *testing.T) {
 			config.Cert, target.Request.URL.Scheme = pair, "https"
 			target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
 		}
-		server, err := greeter.Start(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
+		server := greet(t, config)
 		target.Request.URL.Host = server.Addr
 		before := inUse()
 		pool, err := Open(t.Context(), target)

@@ -173,7 +173,7 @@ func (t *Target) secure() bool {
 	return t.Request.URL.Scheme == "https" || t.Request.URL.Scheme == "wss"
 }
 
-// network is that of the address: a UNIX socket is a path.
+// network is unix if ConnectTo is a path.
 func (t *Target) network() string {
 	if strings.Contains(t.ConnectTo, "/") {
 		return "unix"
@@ -181,7 +181,7 @@ func (t *Target) network() string {
 	return "tcp"
 }
 
-// dialPlain connects to the address, whatever the arguments say that a library thinks it is.
+// dialPlain connects to the target, whatever network and address a library asks for.
 func (t *Target) dialPlain(ctx context.Context, _, _ string) (conn net.Conn, err error) {
 	if m := t.meter; m != nil {
 		began := time.Now()
@@ -270,8 +270,7 @@ func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// limited returns a context that ends, with that as its cause, when a connection or an answer is
-// late.
+// limited returns a context that ends when a connection or an answer is late, with that as its cause.
 func (t *Target) limited(ctx context.Context, what string) (context.Context, context.CancelFunc) {
 	if t.Timeout == 0 {
 		return context.WithCancel(ctx)

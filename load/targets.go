@@ -56,7 +56,7 @@ func readAll(path string) ([]byte, error) {
 
 var schemes = []string{"http", "https", "ws", "wss"}
 
-// ParseURL reads the URL of a server, in which {{name}} may stand for a value.
+// ParseURL reads the URL of a server. It may have {{name}} in it.
 func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
@@ -238,8 +238,8 @@ func escapeJSON(value string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(out.String()), `"`), `"`)
 }
 
-// filled returns the request with values in place of what the pattern matches, escaped as their
-// places want them. What has no value stays.
+// filled returns the request with values in place of what the pattern matches, each escaped for its
+// place. What has no value stays.
 func (r Request) filled(pattern *regexp.Regexp, value func(match string) (text string, known bool)) Request {
 	fill := func(text string, escape func(string) string) string {
 		return pattern.ReplaceAllStringFunc(text, func(match string) string {

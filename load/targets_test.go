@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,17 +32,12 @@ func TestTargets(t *testing.T) {
 			t.Run(proto+"/"+format, func(t *testing.T) {
 				got := map[string]int{}
 				var mu sync.Mutex
-				server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				server := serving(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 					body, _ := io.ReadAll(r.Body)
 					mu.Lock()
 					defer mu.Unlock()
 					got[fmt.Sprintf("%s %s %s %s", r.Method, r.URL, r.Header.Get("X-Who"), body)]++
 				}))
-				server.Config.Protocols = new(http.Protocols)
-				server.Config.Protocols.SetHTTP1(true)
-				server.Config.Protocols.SetUnencryptedHTTP2(true)
-				server.Start()
-				defer server.Close()
 				body := file(t, "body.json", `{"name":"{{name}}"}`)
 				text := fmt.Sprintf("# two requests\nGET %[1]s/users/{{id}}?q={{name}}\nX-Who: {{ name }}\n\nPOST %[1]s/users\n@%[2]s\n", server.URL, body)
 				if format == "json" {
@@ -58,11 +52,7 @@ func TestTargets(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 2, Streams: 3, Requests: all})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer pool.Close()
+				pool := opened(t, &Target{Proto: proto, Conns: 2, Streams: 3, Requests: all})
 				r, err := Run(t.Context(), Plan{Pacer: Constant{200, 200 * time.Millisecond}, Lines: pool.Lines})
 				if err != nil || r.Done != 40 || r.Failed() > 0 {
 					t.Fatalf("%v, %d, %v", err, r.Done, r.Errors)
@@ -134,27 +124,18 @@ func TestTargetFigures(t *testing.T) {
 		for _, proto := range []string{"http1", "http2"} {
 			var mu sync.Mutex
 			got := map[string]int64{}
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				defer mu.Unlock()
 				if got[r.URL.Path]++; r.URL.Path == "/c" {
 					w.WriteHeader(http.StatusTeapot)
 				}
 			}))
-			server.Config.Protocols = new(http.Protocols)
-			server.Config.Protocols.SetHTTP1(true)
-			server.Config.Protocols.SetUnencryptedHTTP2(true)
-			server.Start()
-			defer server.Close()
 			requests, err := ReadTargets(file(t, "targets", fmt.Sprintf(text, server.URL)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 2, Streams: 2, Requests: requests})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pool.Close()
+			pool := opened(t, &Target{Proto: proto, Conns: 2, Streams: 2, Requests: requests})
 			r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: pool.Lines, Targets: pool.Targets})
 			if err != nil || r.Done != 100 || len(r.Targets) != 3 {
 				t.Fatalf("%v, %+v", err, r)

@@ -13,23 +13,11 @@ import (
 // hanging accepts connections, counts them, and never answers.
 func hanging(t *testing.T) (u *url.URL, accepted *atomic.Int64) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
 	accepted = new(atomic.Int64)
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			accepted.Add(1)
-			t.Cleanup(func() { conn.Close() })
-		}
-	}()
-	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, accepted
+	return accepting(t, func(_ int, conn net.Conn) {
+		accepted.Add(1)
+		<-t.Context().Done()
+	}), accepted
 }
 
 // await waits until a condition holds.
@@ -53,15 +41,8 @@ func TestTimeout(t *testing.T) {
 				u.Scheme = "https" // nobody answers on that port
 			}
 			target := &Target{Proto: proto, Conns: 1, Streams: 1, Timeout: 100 * time.Millisecond, Request: Request{Method: http.MethodGet, URL: u}}
-			pool, err := Open(t.Context(), target)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pool.Close()
-			r, err := Run(t.Context(), Plan{Pacer: Constant{5, time.Second}, Patience: time.Minute, Lines: pool.Lines})
-			if err != nil {
-				t.Fatal(err)
-			}
+			pool := opened(t, target)
+			r := measured(t, Plan{Pacer: Constant{5, time.Second}, Patience: time.Minute, Lines: pool.Lines})
 			// On a busy machine making the connection may take that long.
 			if r.Done != 5 || r.Errors["no answer within 100ms"]+r.Errors["no connection within 100ms"] != 5 {
 				t.Errorf("%d answers, errors %v", r.Done, r.Errors)
@@ -89,11 +70,7 @@ func TestTimeoutOfOneStream(t *testing.T) {
 		}
 	})
 	target := &Target{Proto: "http2", Conns: 1, Streams: 2, Timeout: 3 * time.Second, Request: Request{Method: http.MethodGet, URL: u}}
-	pool, err := Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, target)
 	r, err := Run(t.Context(), Plan{Pacer: Constant{50, 400 * time.Millisecond}, Lines: pool.Lines})
 	if err != nil || r.Done != 20 || r.Errors["no answer within 3s"] != 2 || len(r.Errors) != 1 {
 		t.Errorf("%v, %d answers, %v", err, r.Done, r.Errors)
@@ -105,11 +82,7 @@ func TestConnectedBefore(t *testing.T) {
 	t.Parallel()
 	for _, proto := range []string{"http1", "http2"} {
 		u, accepted := hanging(t)
-		pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 5, Streams: 1, Timeout: time.Minute, Request: Request{Method: http.MethodGet, URL: u}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer pool.Close()
+		pool := opened(t, &Target{Proto: proto, Conns: 5, Streams: 1, Timeout: time.Minute, Request: Request{Method: http.MethodGet, URL: u}})
 		// One request, and all connections are open.
 		if _, err := Run(t.Context(), Plan{Pacer: Constant{1, time.Second}, Patience: time.Millisecond, Lines: pool.Lines}); err != nil {
 			t.Fatal(err)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Traffic is what went over TCP connections and UNIX sockets. Those of HTTP/3 are not counted.
+// Traffic counts TCP connections and UNIX sockets, and their octets. HTTP/3 is not counted.
 type Traffic struct {
 	Tried          int64         // connections that were begun
 	Connections    int64         // those that were made
-	Connecting     time.Duration // how long that took in all, with name lookups, without TLS
-	Sent, Received int64         // octets, those of TLS included
+	Connecting     time.Duration // the sum of how long that took, with name lookups, without TLS
+	Sent, Received int64         // octets, with TLS's own
 }
 
 // A meter counts traffic. A nil one counts nothing.

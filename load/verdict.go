@@ -45,8 +45,8 @@ func (r *Result) late(due int64) bool {
 }
 
 // Between returns the least and the most that a percentile, 0 to 100, of the server's latencies may
-// be. They differ by what the generator itself may have added. If bounded is false it may be
-// anything from the least on, because so many requests had no answer.
+// be. They differ by what the generator may have added. If bounded is false, so many requests had no
+// answer that it may be anything from the least on.
 func (r *Result) Between(percentile float64) (least, most time.Duration, bounded bool) {
 	least = time.Duration(r.Least.ValueAtQuantile(percentile))
 	most = time.Duration(r.Latency.ValueAtQuantile(percentile))
@@ -73,9 +73,8 @@ func (r *Result) Busy() float64 {
 	return cpu.Seconds() / span.Seconds() / float64(r.Processors)
 }
 
-// Shortfall returns why the rate was not achieved, "" if it was: if 99% of the requests that were
-// due were sent while the plan lasted. What a fleet's workers did not send is not the server's
-// fault.
+// Shortfall returns why the rate was not achieved, "" if 99% of the requests were sent while the plan
+// lasted. What a fleet's workers did not send is not the server's fault.
 func (r *Result) Shortfall() string {
 	if !r.late(r.Planned) {
 		return ""

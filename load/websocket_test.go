@@ -61,16 +61,9 @@ func echo(t *testing.T, secure bool, answer func(n int64, conn *websocket.Conn, 
 func runWebSocket(t *testing.T, target *Target, plan Plan) *Result {
 	t.Helper()
 	target.Proto, target.Streams, target.TLS = "websocket", 1, &tls.Config{InsecureSkipVerify: true}
-	pool, err := Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
+	pool := opened(t, target)
 	plan.Lines = pool.Lines
-	r, err := Run(t.Context(), plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := measured(t, plan)
 	return r
 }
 

@@ -13,8 +13,8 @@ type Work struct {
 	tally *tally
 }
 
-// A timing is when a request was due and when it was sent. It has waited for the server alone since
-// charged: since it was due, unless the generator itself made it wait.
+// A timing is when a request was due and when it was sent. Since charged it has waited for the server
+// alone: since it was due, unless the generator made it wait.
 type timing struct {
 	due, sent, charged time.Time
 	begins             time.Duration // from sent to the first of the answer, 0 if nothing has come
@@ -89,7 +89,7 @@ func (w *Work) sent(t timing) (ok bool) {
 	return true
 }
 
-// paused counts time in which the line did not run.
+// paused counts how long the line did not run.
 func (w *Work) paused(missed time.Duration) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
@@ -129,8 +129,8 @@ func (w *Work) done(target int, t timing, now, earliest time.Time, status int, e
 	}
 }
 
-// ownLimit returns the limit of the generator's own machine that an error is about, and what to do;
-// "" for the server's errors.
+// ownLimit returns which limit of the generator's machine an error is, and what to do; "" for the
+// server's errors.
 func ownLimit(err error) string {
 	switch {
 	case errors.Is(err, syscall.EADDRNOTAVAIL):

@@ -52,7 +52,7 @@ type reach struct {
 	refused  map[string]time.Time // since when it refuses something
 }
 
-// heardWorker is a worker of which a report has come.
+// heardWorker is a worker that has reported.
 type heardWorker struct {
 	pod    string // its last one
 	at     time.Time

@@ -112,12 +112,10 @@ func (w *worker) ready(ctx context.Context) (time.Time, error) {
 	return p.Start, nil
 }
 
-// clocksMost is by how much a node's clock may differ from the API server's, whose times are whole
-// seconds.
+// clocksMost is how far a node's clock may be off the API server's, whose times are whole seconds.
 const clocksMost = 10 * time.Second
 
-// checkClock rejects a clock by which the worker would begin at another time than the others: its
-// requests would be left out as past, or come when nobody waits for them any more.
+// checkClock rejects a clock by which the worker would begin much before or after the others.
 func (w *worker) checkClock(ctx context.Context) error {
 	before := time.Now()
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: w.name + "-"}}
