@@ -361,19 +361,6 @@ func TestColumnsOfStructs(t *testing.T) {
 	}
 }
 
-func TestGeneratedAlwaysNamed(t *testing.T) {
-	conn := connect(t)
-	for _, definition := range []string{"int generated always as identity", "int generated always as (a + 1) stored"} {
-		for _, s := range strategies {
-			table := newTable(t, conn, "a int, g "+definition)
-			_, err := insert(t.Context(), conn, pgbulk.Table{Name: table, Columns: []string{"a", "g"}}, pgbulk.Slice([][]any{{1, 2}}), settings{Strategy: s})
-			if e, ok := pgbulk.AsType[*pgbulk.Error](err); !ok || e.Column != "g" {
-				t.Errorf("%s, %s: column %v: %v", definition, name(s), e, err)
-			}
-		}
-	}
-}
-
 func TestExecMode(t *testing.T) {
 	conn := connect(t)
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeDescribeExec, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeSimpleProtocol} {

@@ -41,19 +41,10 @@ func traceQuery(ctx context.Context, conn *pgx.Conn, sql func() string, args []a
 var errNoEnd = errors.New("pgbulk: the source of rows panicked or ended the goroutine")
 
 // traced tells a connection's tracer that a call begins, and returns what tells it that it has
-// ended. An insert that lets conflicts fail and returns nothing is traced as pgx's CopyFrom, with
-// any strategy, if the tracer supports that. All other calls are traced as one query, with the
-// statement for a single row and without arguments.
+// ended. A call is traced as one query, with the statement for a single row and without arguments.
 func (p *plan) traced(ctx context.Context) (context.Context, func(Result, error)) {
-	copies, ok := tracerOf(p.conn).(pgx.CopyFromTracer)
-	if !ok || p.settings.op != opInsert || p.settings.skipExisting || p.settings.Returning != nil {
-		ctx, ended := traceQuery(ctx, p.conn, p.oneRow, nil)
-		return ctx, func(r Result, err error) { ended(p.settings.op.tag(r.Affected), err) }
-	}
-	ctx = copies.TraceCopyFromStart(ctx, p.conn, pgx.TraceCopyFromStartData{TableName: p.table.Name, ColumnNames: p.table.Columns})
-	return ctx, func(r Result, err error) {
-		copies.TraceCopyFromEnd(ctx, p.conn, pgx.TraceCopyFromEndData{CommandTag: pgconn.NewCommandTag(fmt.Sprint("COPY ", r.Affected)), Err: err})
-	}
+	ctx, ended := traceQuery(ctx, p.conn, p.oneRow, nil)
+	return ctx, func(r Result, err error) { ended(p.settings.op.tag(r.Affected), err) }
 }
 
 // oneRow is the statement for one row.
