@@ -139,7 +139,7 @@ func (p *plan) recall() (*layout, error) {
 	if !ok {
 		return nil, nil
 	}
-	if p.known = knownTablesOf(p.conn).find(key); p.known == nil {
+	if p.known = connectionOf(p.conn).tables.find(key); p.known == nil {
 		return nil, nil
 	}
 	l := p.known.layout
@@ -153,7 +153,7 @@ func (p *plan) recall() (*layout, error) {
 // learn has the server describe the table, and keeps the answer for the next call if it may.
 func (p *plan) learn(ctx context.Context, b *buffers) (err error) {
 	key, keep := p.tableKey()
-	all, guard := knownTablesOf(p.conn), ""
+	all, guard := &connectionOf(p.conn).tables, ""
 	if keep && all.direct {
 		guard = all.name()
 	}
@@ -182,7 +182,7 @@ func describe(ctx context.Context, p *plan, b *buffers, guard string) (*layout, 
 	if p.structs == nil {
 		columns = quoteAll(t.Columns)
 	}
-	knownTables := knownTablesOf(p.conn)
+	knownTables := &connectionOf(p.conn).tables
 	for _, name := range knownTables.toClose {
 		s.wire.message('C', "S"+name)
 	}

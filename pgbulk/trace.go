@@ -10,24 +10,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// tracerOf returns the tracer of the connection's configuration, or nil. Config makes a copy of all
-// of it, so the answer is kept.
-func tracerOf(conn *pgx.Conn) pgx.QueryTracer {
-	const key = "postage/pgbulk tracer"
-	type kept struct{ pgx.QueryTracer }
-	data := conn.PgConn().CustomData()
-	k, ok := data[key].(kept)
-	if !ok {
-		k = kept{conn.Config().Tracer}
-		data[key] = k
-	}
-	return k.QueryTracer
-}
-
 // traceQuery tells a connection's tracer that a statement begins, and returns what tells it that it
 // has ended.
 func traceQuery(ctx context.Context, conn *pgx.Conn, sql func() string, args []any) (context.Context, func(pgconn.CommandTag, error)) {
-	tracer := tracerOf(conn)
+	tracer := connectionOf(conn).tracer
 	if tracer == nil {
 		return ctx, func(pgconn.CommandTag, error) {}
 	}
