@@ -2,7 +2,6 @@ package pgbulk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -143,9 +142,6 @@ func (c *copying) sameTypes() string {
 	return fmt.Sprintf("select nullif(pg_catalog.concat_ws(' ', '%s', '%s'::pg_catalog.regclass::pg_catalog.oid, %s), '%[1]s %[4]s %s')::pg_catalog.int4",
 		altered, strings.ReplaceAll(c.session.plan.table.Name.Sanitize(), "'", "''"), strings.Join(types, ", "), c.session.plan.layout.relation.oid, strings.Join(want, " "))
 }
-
-// errAlteredSince is the error that sameTypes led to, in words.
-var errAlteredSince = errors.New("the table was altered after this call asked about it: make the call again")
 
 // pastCopy follows a COPY that failed with a query, which fails in the aborted transaction. The
 // server may have ended the COPY before it had our CopyDone or CopyFail, and ignores them then. A

@@ -105,7 +105,7 @@ func (all *knownTables) keep(key tableKey, guard string, l *layout, columns []st
 	all.list = append(all.list, k)
 }
 
-var errAltered = errors.New("the table was altered since an earlier call asked about it: make the call again")
+var errAltered = errors.New("the table was altered since this call, or an earlier one, asked about it: make the call again")
 
 // refresh asks the catalog in place of what is known. The rows that were encoded before must still
 // be what the columns take.

@@ -31,7 +31,7 @@ func (c *session) explain(ctx context.Context, e *Error) {
 		return
 	}
 	if strings.Contains(pgErr.Message, altered) {
-		e.Err = errAlteredSince
+		e.Err = errAltered
 		return
 	}
 	if pgErr.Code != generatedAlways { // which names another, and has ours in its message
