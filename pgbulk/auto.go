@@ -39,7 +39,7 @@ func (a *auto) begin(row []any) {
 			a.become(&bind{session: c}, row)
 			return
 		}
-		a.stages = c.plan.layout.relation.mayStage && !c.plan.plainInsert()
+		a.stages = c.plan.layout.relation.mayStage && !c.plan.layout.relation.watched && !c.plan.plainInsert()
 	}
 }
 
@@ -59,7 +59,7 @@ func (a *auto) row(ctx context.Context, row []any) error {
 		a.become(&bind{session: c}, row)
 		return c.strategy.row(ctx, row)
 	}
-	size, referred := c.enc.size(row)
+	size := c.enc.size(row)
 	full := c.full(size)
 	if c.plan.known != nil && (full || !a.staging && a.large(size) && chunk.size()+size > bufferSize) {
 		if err := c.refresh(ctx); err != nil {
@@ -70,7 +70,7 @@ func (a *auto) row(ctx context.Context, row []any) error {
 		}
 	}
 	if full {
-		if err := a.settle(ctx); err != nil {
+		if err := c.settleTriggers(ctx); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,6 @@ func (a *auto) row(ctx context.Context, row []any) error {
 	case full:
 		a.statements(row)
 	default:
-		chunk.grow(size-referred, c.plan.settings.chunkBytes)
 		if err := c.enc.add(chunk, row, false); err != nil {
 			return err
 		}
@@ -90,38 +89,6 @@ func (a *auto) row(ctx context.Context, row []any) error {
 		return nil
 	}
 	return c.strategy.row(ctx, row)
-}
-
-// settle asks, before the first of several statements, what triggers may do to keys, and whether an
-// event trigger refuses to let the stage be made.
-func (a *auto) settle(ctx context.Context) error {
-	c := a.session
-	if err := c.settleTriggers(ctx); err != nil || !a.stages || !c.plan.layout.relation.watched {
-		return err
-	}
-	begin, end := "begin", "rollback"
-	if c.inTx {
-		begin, end = "savepoint "+savepoint, "rollback to savepoint "+savepoint+"; release savepoint "+savepoint
-	}
-	return c.meanwhile(func() error {
-		stage := copying{session: c}
-		create := stage.createStage()
-		if c.inTx {
-			create = ifMissing(stage.stage, create)
-		}
-		err := c.exec(ctx, begin)
-		if err == nil {
-			err = c.exec(ctx, create)
-			_, refused := asType[*pgconn.PgError](err)
-			if a.stages = !refused; refused && !c.pc.IsClosed() && ctx.Err() == nil {
-				err = nil
-			}
-		}
-		if err == nil {
-			err = c.exec(ctx, end)
-		}
-		return err
-	})
 }
 
 func (a *auto) end(ctx context.Context) error {

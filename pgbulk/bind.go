@@ -46,7 +46,7 @@ func (b *bind) row(ctx context.Context, row []any) error {
 			return err
 		}
 	}
-	size, referred := b.session.enc.size(row)
+	size := b.session.enc.size(row)
 	if b.session.full(size) {
 		if err := b.session.settleTriggers(ctx); err != nil {
 			return err
@@ -58,9 +58,6 @@ func (b *bind) row(ctx context.Context, row []any) error {
 	}
 	// A large row is a statement of its own, for which not even its bytes are copied.
 	large := size > b.session.plan.settings.chunkBytes
-	if !large {
-		b.session.buf.chunk.grow(size-referred, b.session.plan.settings.chunkBytes)
-	}
 	if err := b.session.enc.add(&b.session.buf.chunk, row, large); err != nil {
 		return err
 	}

@@ -1,9 +1,6 @@
 package pgbulk
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // chunk is some rows, encoded, as Bind has them. COPY differs only in a count before each row.
 // Large strings are not in data but stay where they are; a string's bytes never change.
@@ -27,15 +24,6 @@ type rowEnd struct{ data, refs, referred int }
 func (c *chunk) reset(first int) {
 	clear(c.refs) // so that nothing is kept from being collected
 	c.first, c.data, c.refs, c.referred, c.ends = first, c.data[:0], c.refs[:0], 0, c.ends[:0]
-}
-
-// grow makes room for about size more bytes in data: a little at first, then for the whole chunk if
-// that is small, otherwise for more each time.
-func (c *chunk) grow(size, limit int) {
-	const little, much = 32 << 10, 1 << 20
-	if need := len(c.data) + size; need > little && need > cap(c.data) {
-		c.data = slices.Grow(c.data, max(min(limit, much), need)-len(c.data)+1<<10)
-	}
 }
 
 func (c *chunk) rows() int { return len(c.ends) }
@@ -81,8 +69,8 @@ func (c *chunk) appendRow(dst []byte, i int) []byte {
 }
 
 // appendKey appends the fields of the i-th row that are its key. ok is false if one of them is
-// NULL, unless NULLs are alike: such a row conflicts with no other.
-func (c *chunk) appendKey(dst []byte, i int, isKey []bool, nullsAlike bool) (key []byte, ok bool) {
+// NULL: such a row conflicts with no other.
+func (c *chunk) appendKey(dst []byte, i int, isKey []bool) (key []byte, ok bool) {
 	start, end := c.start(i), c.ends[i]
 	at, refs := start.data, c.refs[start.refs:end.refs]
 	for _, is := range isKey {
@@ -92,7 +80,7 @@ func (c *chunk) appendKey(dst []byte, i int, isKey []bool, nullsAlike bool) (key
 		if len(refs) > 0 && refs[0].at <= at+5 {
 			n, refs = refs[0].at-at-4, refs[1:]
 		} else if is {
-			if c.data[at] == 0xff && !nullsAlike {
+			if c.data[at] == 0xff {
 				return dst, false
 			}
 			dst = append(dst, c.data[at:at+4+n]...)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // copying sends the rows as COPY data, into the table or into a temporary table, the stage.
@@ -44,9 +42,8 @@ func (c *copying) row(ctx context.Context, row []any) error {
 	if c.session.stream == nil {
 		// While a column has had no value, rows are held back, as many as Bind could send at once:
 		// COPY cannot change a column's format later.
-		size, referred := c.session.enc.size(row)
+		size := c.session.enc.size(row)
 		if len(c.session.undecided) > 0 && c.session.buf.chunk.rows() < maxParams/len(c.session.enc.columns) && size <= c.session.plan.settings.chunkBytes-c.session.buf.chunk.size() {
-			c.session.buf.chunk.grow(size-referred, c.session.plan.settings.chunkBytes)
 			return c.session.enc.add(&c.session.buf.chunk, row, false)
 		}
 		c.start(ctx)
@@ -129,8 +126,8 @@ func (c *copying) stagedScript(b *strings.Builder, columns string) {
 	}
 }
 
-// altered is what sameTypes finds in place of a number, before a list of type OIDs.
-const altered = "pgbulk: altered "
+// altered is what sameTypes finds in place of a number.
+const altered = "pgbulk: altered"
 
 // sameTypes is a statement that fails if the table, or the types of its columns, are no longer what
 // was described: the same bytes can be valid for both types, so COPY would not notice. It comes
@@ -143,24 +140,7 @@ func (c *copying) sameTypes() string {
 		want[i] = strconv.FormatUint(uint64(c.session.plan.layout.attributes[i].oid), 10)
 	}
 	return fmt.Sprintf("select nullif(pg_catalog.concat_ws(' ', '%s', '%s'::pg_catalog.regclass::pg_catalog.oid, %s), '%[1]s %[4]s %s')::pg_catalog.int4",
-		strings.TrimSpace(altered), strings.ReplaceAll(c.session.plan.table.Name.Sanitize(), "'", "''"), strings.Join(types, ", "), c.session.plan.layout.relation.oid, strings.Join(want, " "))
-}
-
-// alteredError is the error that sameTypes led to, in words.
-func (p *plan) alteredError(e *pgconn.PgError) error {
-	_, found, ok := strings.Cut(e.Message, altered)
-	if !ok {
-		return nil
-	}
-	var now []string
-	for _, oid := range strings.Fields(strings.TrimRight(found, `"`))[1:] { // the first is the table's
-		n, _ := strconv.ParseUint(oid, 10, 32)
-		if t, known := p.conn.TypeMap().TypeForOID(uint32(n)); known {
-			oid = t.Name
-		}
-		now = append(now, oid)
-	}
-	return fmt.Errorf("the table was altered after this call asked about it: %s now are {%s}: make the call again", quoteAll(p.table.Columns), strings.Join(now, ","))
+		altered, strings.ReplaceAll(c.session.plan.table.Name.Sanitize(), "'", "''"), strings.Join(types, ", "), c.session.plan.layout.relation.oid, strings.Join(want, " "))
 }
 
 // pastCopy follows a COPY that failed with a query, which fails in the aborted transaction. The

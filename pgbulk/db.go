@@ -55,6 +55,29 @@ func acquire(ctx context.Context, db DB) (*pgx.Conn, func(), error) {
 	return conn, release, nil
 }
 
+// connection is what is known of a connection. It lives in its custom data.
+type connection struct {
+	mode       pgx.QueryExecMode
+	tracer     pgx.QueryTracer // or nil
+	enlarged   bool            // its socket's buffer
+	types      map[uint32]serverType
+	statements statements
+	tables     knownTables
+}
+
+const connectionKey = "postage/pgbulk"
+
+func connectionOf(conn *pgx.Conn) *connection {
+	data := conn.PgConn().CustomData()
+	c, ok := data[connectionKey].(*connection)
+	if !ok {
+		config := conn.Config() // a copy of all of it
+		c = &connection{mode: config.DefaultQueryExecMode, tracer: config.Tracer, types: map[uint32]serverType{}}
+		data[connectionKey] = c
+	}
+	return c
+}
+
 func ready(ctx context.Context, conn *pgx.Conn) error {
 	switch pc := conn.PgConn(); {
 	case ctx.Err() != nil:

@@ -18,10 +18,8 @@ type layout struct {
 	columns    []column
 	attributes []attribute // of our columns
 	all        []column    // the table's, as far as names and types go
-	notNull    []string    // columns that are declared NOT NULL, ours and others
 	fills      bool        // the server fills in other columns, perhaps from a sequence
 	direct     bool        // COPY straight into it does what INSERT does
-	nullsAlike bool        // two keys with a NULL may be the same; otherwise they never are
 	major      int         // the server's major version
 	backend    string      // its process
 }
@@ -31,7 +29,7 @@ type relation struct {
 	oid, name string // the latter with its schema
 	role      string // that is current
 	mayStage  bool   // this role may make temporary tables like it here
-	watched   bool   // there are event triggers, which may refuse that
+	watched   bool   // there are event triggers, which that would fire and which may refuse it
 	rekeys    bool   // a trigger or rule may give a row that is inserted another key, or drop it
 	triggers  bool   // it or a partition may have some, which may do that too
 	plain     bool   // it is a table, and not partitioned
@@ -45,7 +43,6 @@ type attribute struct {
 	collation string // a COLLATE clause, if it is not the database's own
 	folds     bool   // of its collation: texts that differ in bytes may be equal
 	toasts    bool   // large values of its type may be stored apart from the row
-	always    bool   // GENERATED ALWAYS
 }
 
 // layoutQuery asks about a table's columns. COPY
@@ -63,7 +60,7 @@ func layoutQuery(major int) string {
 		generated = "false"
 	}
 	return `select a.attname, a.atttypid, format_type(a.atttypid, -1), a.attcollation,
-	concat(a.attnotnull, a.atthasdef, a.attidentity = 'a' or ` + generated + `, a.atthasdef and not ` + generated + ` or a.attidentity <> ''),
+	concat(a.atthasdef, a.attidentity = 'a' or ` + generated + `, a.atthasdef and not ` + generated + ` or a.attidentity <> ''),
 	(select concat(t.typreceive <> 0, t.typtype = 'd' and t.typdefault is null, t.typstorage <> 'p',
 		has_type_privilege(case when t.typtype = 'd' then t.typbasetype else t.oid end, 'usage'),
 		case when t.typtype = 'd' then concat(t.typbasetype, ' ', format_type(t.typbasetype, -1)) end) from pg_type t where t.oid = a.atttypid),
@@ -77,9 +74,6 @@ func layoutQuery(major int) string {
 // take takes what layoutQuery says about a column.
 func (l *layout) take(columns []string, row [][]byte) error {
 	name, own, typ, table := string(row[0]), flags(row[4]), flags(row[5]), flags(row[6])
-	if own(0) {
-		l.notNull = append(l.notNull, name)
-	}
 	l.direct = l.direct && typ(0) && table(0)
 	l.relation.mayStage, l.relation.rekeys, l.relation.triggers, l.relation.plain = l.relation.mayStage && table(1), table(2), table(3), table(4)
 	l.relation.watched = table(5)
@@ -89,13 +83,13 @@ func (l *layout) take(columns []string, row [][]byte) error {
 	l.all = append(l.all, column{name: name, oid: uint32(oid)})
 	i := slices.Index(columns, name)
 	if i < 0 {
-		l.fills = l.fills || own(3)
-		l.direct = l.direct && (own(1) || !typ(1))
+		l.fills = l.fills || own(2)
+		l.direct = l.direct && (own(0) || !typ(1))
 		return err
 	}
-	l.direct = l.direct && !own(2)
+	l.direct = l.direct && !own(1)
 	l.relation.mayStage = l.relation.mayStage && typ(3)
-	a := attribute{oid: uint32(oid), cast: string(row[2]), collation: string(row[3]), toasts: typ(2), always: own(2)}
+	a := attribute{oid: uint32(oid), cast: string(row[2]), collation: string(row[3]), toasts: typ(2)}
 	if base, name, ok := strings.Cut(string(row[5][4:]), " "); ok {
 		a.base, a.cast = base, name
 	}
@@ -145,7 +139,7 @@ func (p *plan) recall() (*layout, error) {
 	if !ok {
 		return nil, nil
 	}
-	if p.known = knownTablesOf(p.conn).find(key); p.known == nil {
+	if p.known = connectionOf(p.conn).tables.find(key); p.known == nil {
 		return nil, nil
 	}
 	l := p.known.layout
@@ -159,7 +153,7 @@ func (p *plan) recall() (*layout, error) {
 // learn has the server describe the table, and keeps the answer for the next call if it may.
 func (p *plan) learn(ctx context.Context, b *buffers) (err error) {
 	key, keep := p.tableKey()
-	all, guard := knownTablesOf(p.conn), ""
+	all, guard := &connectionOf(p.conn).tables, ""
 	if keep && all.direct {
 		guard = all.name()
 	}
@@ -188,7 +182,7 @@ func describe(ctx context.Context, p *plan, b *buffers, guard string) (*layout, 
 	if p.structs == nil {
 		columns = quoteAll(t.Columns)
 	}
-	knownTables := knownTablesOf(p.conn)
+	knownTables := &connectionOf(p.conn).tables
 	for _, name := range knownTables.toClose {
 		s.wire.message('C', "S"+name)
 	}
@@ -228,38 +222,13 @@ func describe(ctx context.Context, p *plan, b *buffers, guard string) (*layout, 
 	if err := l.settleTypes(ctx, p.conn, b); err != nil {
 		return nil, err
 	}
-	return l, l.askKey(ctx, p, b)
-}
-
-// askKey asks what NULLs are in a key.
-func (l *layout) askKey(ctx context.Context, p *plan, b *buffers) error {
-	t := &p.table
-	if p.settings.op != opUpsert {
-		return nil
-	}
-	nullable := func(key string) bool { return !slices.Contains(l.notNull, key) }
-	if l.major < 15 || !slices.ContainsFunc(t.Key, nullable) {
-		return nil
-	}
-	key, err := p.conn.TypeMap().Encode(pgtype.TextArrayOID, textFormat, slices.Compact(slices.Sorted(slices.Values(t.Key))), nil)
-	if err != nil {
-		return err
-	}
-	rows, err := b.ask(ctx, p.conn.PgConn(), nullsQuery, t.Name.Sanitize(), string(key))
-	l.nullsAlike = len(rows) == 1 && string(rows[0][0]) == "t"
-	return err
+	return l, nil
 }
 
 // triggerQuery returns a row if the table, or a partition, has a trigger for each row BEFORE INSERT
 // (7 in tgtype), which may change keys.
 const triggerQuery = `with recursive parts(oid) as (select $1::text::regclass::oid union all select i.inhrelid from pg_inherits i join parts p on p.oid = i.inhparent)
 	select from parts p join pg_trigger g on g.tgrelid = p.oid and g.tgtype & 7 = 7 limit 1`
-
-// nullsQuery asks whether a unique index of just the columns $2, in the order of their names, has
-// NULLS NOT DISTINCT.
-const nullsQuery = `select exists (select from pg_index i where i.indrelid = $1::text::regclass and i.indisunique and i.indnullsnotdistinct
-	and i.indpred is null and i.indexprs is null and $2::text[] = (select array_agg(k.attname::text order by k.attname)
-	from pg_attribute k where k.attrelid = i.indrelid and k.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])))`
 
 // bytesDecide reports whether two keys are equal only if their bytes are. It knows the types that
 // keys mostly have; of others, such as numeric with its 1.0 and 1.00, it says no.

@@ -249,19 +249,14 @@ func constant(v any) bool {
 	return false
 }
 
-// size returns a lower bound of a row's size in bytes, counting only its plain values, and how much
-// of it a chunk would only refer to. It is cheap.
-func (e *encoder) size(row []any) (n, referred int) {
-	n = 4 * len(row)
+// size returns a lower bound of a row's size in bytes, counting only its plain values. It is cheap.
+func (e *encoder) size(row []any) int {
+	n := 4 * len(row)
 	for i, v := range row {
-		if s, ok := e.columns[i].shape.plain(v); ok {
-			n += len(s)
-			if e.refers(i, s, v, false) {
-				referred += len(s)
-			}
-		}
+		s, _ := e.columns[i].shape.plain(v)
+		n += len(s)
 	}
-	return n, referred
+	return n
 }
 
 // refers reports whether a chunk refers to the i-th value of a row, whose plain bytes are s. A

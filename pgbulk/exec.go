@@ -31,8 +31,8 @@ func Exec(ctx context.Context, db DB, sql string, args ...any) (tag pgconn.Comma
 	defer release()
 	ctx, ended := traceQuery(ctx, conn, func() string { return sql }, args)
 	defer func() { ended(tag, err) }()
-	all, rewriter := statementsOf(conn), pgx.QueryRewriter(nil)
-	mode := all.mode
+	known, rewriter := connectionOf(conn), pgx.QueryRewriter(nil)
+	mode := known.mode
 options:
 	for len(args) > 0 {
 		switch option := args[0].(type) {
@@ -52,7 +52,7 @@ options:
 	}
 	uncertain := false
 	if err == nil {
-		tag, uncertain, err = all.exec(ctx, conn, b, mode, sql, args)
+		tag, uncertain, err = known.statements.exec(ctx, conn, b, mode, sql, args)
 	}
 	if err == nil {
 		return tag, nil

@@ -82,7 +82,7 @@ func (c *session) watch(out defaults) (again bool) {
 	if !known {
 		return false
 	}
-	key, ok := c.buf.chunk.appendKey(c.buf.key[:0], c.buf.chunk.rows()-1, isKey, c.plan.layout.nullsAlike)
+	key, ok := c.buf.chunk.appendKey(c.buf.key[:0], c.buf.chunk.rows()-1, isKey)
 	if c.buf.key = key; !ok {
 		return false
 	}

@@ -42,25 +42,13 @@ type tableKey struct {
 	structType         reflect.Type // whose fields are the columns, if they are not given
 }
 
-// knownTables are the tables that a connection knows, in its custom data.
+// knownTables are the tables that a connection knows.
 type knownTables struct {
 	list    []*knownTable
-	mode    pgx.QueryExecMode
 	direct  bool     // no pooler is between
 	made    int      // names
 	lost    int      // guards that the server had forgotten, as after DISCARD ALL
 	toClose []string // names that the server may still have, to be closed
-}
-
-func knownTablesOf(conn *pgx.Conn) *knownTables {
-	const key = "postage/pgbulk tables"
-	data := conn.PgConn().CustomData()
-	all, ok := data[key].(*knownTables)
-	if !ok {
-		all = &knownTables{mode: statementsOf(conn).mode}
-		data[key] = all
-	}
-	return all
 }
 
 // tableKey is the key of the plan's table, and whether a call like this may use what is known.
@@ -71,8 +59,8 @@ func (p *plan) tableKey() (key tableKey, ok bool) {
 	} else {
 		key.columns = strings.Join(p.table.Columns, "\x00")
 	}
-	all := knownTablesOf(p.conn)
-	ok = all.mode == pgx.QueryExecModeCacheStatement && all.lost < mayLose && p.conn.PgConn().TxStatus() == 'I'
+	known := connectionOf(p.conn)
+	ok = known.mode == pgx.QueryExecModeCacheStatement && known.tables.lost < mayLose && p.conn.PgConn().TxStatus() == 'I'
 	return key, ok && p.settings.Strategy != Copy && p.settings.Returning == nil
 }
 
@@ -117,7 +105,7 @@ func (all *knownTables) keep(key tableKey, guard string, l *layout, columns []st
 	all.list = append(all.list, k)
 }
 
-var errAltered = errors.New("the table was altered since an earlier call asked about it: make the call again")
+var errAltered = errors.New("the table was altered since this call, or an earlier one, asked about it: make the call again")
 
 // refresh asks the catalog in place of what is known. The rows that were encoded before must still
 // be what the columns take.
@@ -126,7 +114,7 @@ func (c *session) refresh(ctx context.Context) error {
 		return nil
 	}
 	known := c.plan.known
-	knownTablesOf(c.plan.conn).forget(known)
+	connectionOf(c.plan.conn).tables.forget(known)
 	c.plan.known = nil
 	err := c.meanwhile(func() error { return c.plan.describe(ctx) })
 	if err == nil && !c.plan.layout.takesRowsOf(&known.layout) {
@@ -150,7 +138,7 @@ func (c *session) prepare(sql []byte, types []uint32, params int, keep bool) str
 	}
 	known.sent = known.prepared[string(sql)]
 	if known.sent == nil {
-		known.sent = &insert{name: knownTablesOf(c.plan.conn).name()}
+		known.sent = &insert{name: connectionOf(c.plan.conn).tables.name()}
 		known.prepared[string(sql)] = known.sent
 	}
 	if !known.sent.parsed {
@@ -175,11 +163,11 @@ func (c *session) settleKnown(ctx context.Context, err error) error {
 	refused := c.stream != nil && c.stream.answer.pgErr != nil && !c.stream.answer.bound && c.stream.gaveUp == nil
 	again, can := c.strategy.(interface{ again() })
 	if ctx.Err() != nil || c.pc.IsClosed() || c.pc.TxStatus() != 'I' || !(refused && can) && !(c.stream == nil && ofRow && row.column != "") {
-		knownTablesOf(c.plan.conn).forget(c.plan.known)
+		connectionOf(c.plan.conn).tables.forget(c.plan.known)
 		return err
 	}
 	if hasCode(err, noStatement) {
-		knownTablesOf(c.plan.conn).lost++
+		connectionOf(c.plan.conn).tables.lost++
 	}
 	fresh := c.refresh(ctx)
 	switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,12 +30,12 @@ func (c *session) explain(ctx context.Context, e *Error) {
 	if !ok || c.stream == nil || c.stream.gaveUp != nil || ctx.Err() != nil {
 		return
 	}
-	if err := c.plan.alteredError(pgErr); err != nil {
-		e.Err = err
+	if strings.Contains(pgErr.Message, altered) {
+		e.Err = errAltered
 		return
 	}
-	if e.Column = pgErr.ColumnName; pgErr.Code == generatedAlways {
-		e.Column = c.plan.layout.alwaysGenerated(pgErr)
+	if pgErr.Code != generatedAlways { // which names another, and has ours in its message
+		e.Column = pgErr.ColumnName
 	}
 	if ofNoRow(pgErr) { // though COPY's context has the row that it happened to be at
 		return
@@ -139,13 +138,10 @@ func (c *copying) twiceInStage(ctx context.Context) (first, second int) {
 			typed = append(typed, fmt.Sprintf("%s as k%d", c.session.fromStage(i), i))
 		}
 	}
-	keys, where := strings.Join(key, ", "), ""
-	if !c.session.plan.layout.nullsAlike { // as GROUP BY does
-		where = "where row(" + keys + ") is not null"
-	}
+	keys := strings.Join(key, ", ")
 	sql := fmt.Sprintf(`select n[1], n[2] from (select array_agg(n order by n) as n from
 		(select row_number() over (order by ctid) - 1 as n, %s from pg_temp.%s) as numbered
-		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), c.stage, where, keys)
+		where row(%s) is not null group by %[3]s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), c.stage, keys)
 	s, err := c.session.buf.query(ctx, c.session.pc, sql)
 	if err != nil || len(s.answer.results.rows) != 1 {
 		return -1, -1
@@ -211,18 +207,6 @@ const (
 	cardinalityViolation = "21000"
 	generatedAlways      = "428C9"
 )
-
-// alwaysGenerated is the column that is GENERATED ALWAYS and that the server's error is about: it
-// names it only in words.
-func (l *layout) alwaysGenerated(e *pgconn.PgError) string {
-	for i, a := range l.attributes {
-		named := regexp.MustCompile(`["«»„“]\s?` + regexp.QuoteMeta(l.columns[i].name) + `\s?["»“”]`)
-		if a.always && named.MatchString(e.Message) {
-			return l.columns[i].name
-		}
-	}
-	return ""
-}
 
 // aboutRow reports whether an error is of a kind that a row's values cause: SQLSTATE classes
 // cardinality violation, data exception, integrity constraint violation, with check option

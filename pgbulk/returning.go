@@ -124,8 +124,6 @@ func (p *plan) returning() (*returned, error) {
 type returner struct {
 	handler  handler
 	names    []string
-	paths    [][]int
-	pointers bool // some of paths lead through embedded pointers, which are others for each row
 	targets  []any
 	m        *pgtype.Map
 	lock     *sync.Mutex // of the type map, which the writing goroutine uses too
@@ -137,24 +135,13 @@ type returner struct {
 
 func (r *returned) returner(m *pgtype.Map, lock *sync.Mutex) *returner {
 	t := &returner{handler: r.request.open(), names: r.names, m: m, lock: lock}
-	t.paths = r.paths
-	t.pointers = slices.ContainsFunc(r.paths, func(p []int) bool { return behindPointer(t.handler.row.Type(), p) })
-	t.aim()
+	for _, path := range r.paths {
+		t.targets = append(t.targets, t.handler.row.FieldByIndex(path).Addr().Interface())
+	}
 	if t.handler.inserted != nil {
-		t.names = append(slices.Clip(t.names), "inserted")
+		t.names, t.targets = append(slices.Clip(t.names), "inserted"), append(t.targets, t.handler.inserted)
 	}
 	return t
-}
-
-// aim finds the places that a row is scanned into.
-func (t *returner) aim() {
-	t.targets = t.targets[:0]
-	for _, path := range t.paths {
-		t.targets = append(t.targets, settable(t.handler.row, path).Addr().Interface())
-	}
-	if t.handler.inserted != nil {
-		t.targets = append(t.targets, t.handler.inserted)
-	}
 }
 
 // take takes a row, and reports whether to go on.
@@ -180,9 +167,6 @@ func (t *returner) scan(values [][]byte) error {
 		}
 	}
 	t.handler.row.SetZero()
-	if t.pointers {
-		t.aim()
-	}
 	for i, v := range values {
 		if err := t.plans[i].Scan(v, t.targets[i]); err != nil {
 			return fmt.Errorf("returned column %q: %w", t.names[i], err)

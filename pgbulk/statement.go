@@ -28,33 +28,20 @@ type statement struct {
 	parsed bool     // under its name, by this connection; a pooler's other backends do not have it
 }
 
-// statements are what a connection knows, the one used last at the end. They live in the
-// connection's custom data.
+// statements are what a connection knows, the one used last at the end.
 type statements struct {
 	list    []*statement
-	mode    pgx.QueryExecMode
 	toClose []string // names that the server may still have, to be closed
 	lost    int      // how often the server did not have a statement that it should have had
 }
 
 const (
-	statementsKey = "postage/pgbulk statements"
-	keptPerConn   = 32
+	keptPerConn = 32
 	// mayLose is how many statements a connection may lose before it stops naming them. DISCARD ALL
 	// and the like lose one; a pooler loses more.
 	mayLose     = 2
 	noStatement = "26000" // invalid_sql_statement_name
 )
-
-func statementsOf(conn *pgx.Conn) *statements {
-	data := conn.PgConn().CustomData()
-	all, ok := data[statementsKey].(*statements)
-	if !ok {
-		all = &statements{mode: conn.Config().DefaultQueryExecMode}
-		data[statementsKey] = all
-	}
-	return all
-}
 
 // describe returns the statement of a text, and whether it was known before.
 func (all *statements) describe(ctx context.Context, conn *pgx.Conn, b *buffers, mode pgx.QueryExecMode, sql string) (st *statement, known bool, err error) {

@@ -14,9 +14,9 @@ import (
 
 // Structs are rows as structs. A column's value is the exported field whose tag `db:"name"` names
 // it, or else whose name is the column's but for case and underscores. A field tagged `db:"-"` is
-// left out; an embedded struct's fields count as the struct's own, and fields behind an embedded
-// pointer that is nil are NULL. Where Go could not tell two fields apart, neither is a column's,
-// unless their tags differ.
+// left out; an embedded struct's fields count as the struct's own, and an embedded pointer to one is
+// an error. Where Go could not tell two fields apart, neither is a column's, unless their tags
+// differ.
 //
 // A field tagged `db:"name,omitzero"` whose value is zero, as encoding/json means it, is [Default]:
 // a new row gets the column's DEFAULT, and Upsert does not set the column of a row that exists.
@@ -59,7 +59,7 @@ func valuesOf[T any](fields *structs, columns []string) (func(T) ([]any, error),
 	pointer := v.Kind() == reflect.Pointer
 	values, byAddress := make([]any, len(paths)), make([]bool, len(paths))
 	for i, path := range paths {
-		if pointer || omit[i] || behindPointer(fields.typ, path) {
+		if pointer || omit[i] {
 			continue
 		}
 		switch p := v.FieldByIndex(path).Addr().Interface().(type) {
@@ -80,12 +80,10 @@ func valuesOf[T any](fields *structs, columns []string) (func(T) ([]any, error),
 			if byAddress[i] {
 				continue
 			}
-			values[i] = nil // behind an embedded pointer that is nil
-			if field, err := at.FieldByIndexErr(path); err == nil {
-				values[i] = field.Interface()
-				if omit[i] && isZero(field) {
-					values[i] = Default
-				}
+			field := at.FieldByIndex(path)
+			values[i] = field.Interface()
+			if omit[i] && isZero(field) {
+				values[i] = Default
 			}
 		}
 		return values, nil
@@ -124,7 +122,7 @@ func structsOf(t reflect.Type) (*structs, error) {
 		return nil, fmt.Errorf("rows of type %v are not structs", t)
 	}
 	s := &structs{typ: t}
-	if err := s.walk(t, nil, nil); err != nil {
+	if err := s.walk(t, nil); err != nil {
 		return nil, err
 	}
 	hidden := func(f structField) bool {
@@ -138,30 +136,24 @@ func structsOf(t reflect.Type) (*structs, error) {
 	return s, nil
 }
 
-// walk goes through a struct at a path, within other structs.
-func (s *structs) walk(t reflect.Type, path []int, within []reflect.Type) error {
-	if slices.Contains(within, t) {
-		return nil // it embeds a pointer to its own type
-	}
-	within = append(slices.Clip(within), t)
+// walk goes through a struct at a path.
+func (s *structs) walk(t reflect.Type, path []int) error {
 	for i := range t.NumField() {
 		f, path := t.Field(i), append(slices.Clip(path), i)
 		tag, _ := f.Tag.Lookup("db")
 		name, option, _ := strings.Cut(tag, ",")
-		inner := f.Type
-		if inner.Kind() == reflect.Pointer && f.IsExported() {
-			inner = inner.Elem()
-		}
 		switch {
 		case name == "-":
 			continue
-		case f.Anonymous && tag == "" && inner.Kind() == reflect.Struct:
-			if err := s.walk(inner, path, within); err != nil {
+		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct:
+			if err := s.walk(f.Type, path); err != nil {
 				return err
 			}
 			continue
 		case !f.IsExported():
 			continue
+		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Pointer:
+			return fmt.Errorf("field %s of %v is an embedded pointer: embed the struct itself, or tag the field `db:\"-\"`", f.Name, t)
 		case option != "" && option != "omitzero":
 			return fmt.Errorf("field %s of %v: option %q of its db tag is not known: the only one is omitzero", f.Name, t, option)
 		}
@@ -172,30 +164,6 @@ func (s *structs) walk(t reflect.Type, path []int, within []reflect.Type) error 
 		s.fields = append(s.fields, field)
 	}
 	return nil
-}
-
-// behindPointer reports whether a path leads through an embedded pointer.
-func behindPointer(t reflect.Type, path []int) bool {
-	for i := 1; i < len(path); i++ {
-		if t.FieldByIndex(path[:i]).Type.Kind() == reflect.Pointer {
-			return true
-		}
-	}
-	return false
-}
-
-// settable is a field of a struct, in which embedded pointers to it are filled in.
-func settable(v reflect.Value, path []int) reflect.Value {
-	for _, i := range path {
-		if v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				v.Set(reflect.New(v.Type().Elem()))
-			}
-			v = v.Elem()
-		}
-		v = v.Field(i)
-	}
-	return v
 }
 
 // fold is a name without what does not tell fields from columns.

@@ -10,24 +10,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// tracerOf returns the tracer of the connection's configuration, or nil. Config makes a copy of all
-// of it, so the answer is kept.
-func tracerOf(conn *pgx.Conn) pgx.QueryTracer {
-	const key = "postage/pgbulk tracer"
-	type kept struct{ pgx.QueryTracer }
-	data := conn.PgConn().CustomData()
-	k, ok := data[key].(kept)
-	if !ok {
-		k = kept{conn.Config().Tracer}
-		data[key] = k
-	}
-	return k.QueryTracer
-}
-
 // traceQuery tells a connection's tracer that a statement begins, and returns what tells it that it
 // has ended.
 func traceQuery(ctx context.Context, conn *pgx.Conn, sql func() string, args []any) (context.Context, func(pgconn.CommandTag, error)) {
-	tracer := tracerOf(conn)
+	tracer := connectionOf(conn).tracer
 	if tracer == nil {
 		return ctx, func(pgconn.CommandTag, error) {}
 	}
@@ -41,19 +27,10 @@ func traceQuery(ctx context.Context, conn *pgx.Conn, sql func() string, args []a
 var errNoEnd = errors.New("pgbulk: the source of rows panicked or ended the goroutine")
 
 // traced tells a connection's tracer that a call begins, and returns what tells it that it has
-// ended. An insert that lets conflicts fail and returns nothing is traced as pgx's CopyFrom, with
-// any strategy, if the tracer supports that. All other calls are traced as one query, with the
-// statement for a single row and without arguments.
+// ended. A call is traced as one query, with the statement for a single row and without arguments.
 func (p *plan) traced(ctx context.Context) (context.Context, func(Result, error)) {
-	copies, ok := tracerOf(p.conn).(pgx.CopyFromTracer)
-	if !ok || p.settings.op != opInsert || p.settings.skipExisting || p.settings.Returning != nil {
-		ctx, ended := traceQuery(ctx, p.conn, p.oneRow, nil)
-		return ctx, func(r Result, err error) { ended(p.settings.op.tag(r.Affected), err) }
-	}
-	ctx = copies.TraceCopyFromStart(ctx, p.conn, pgx.TraceCopyFromStartData{TableName: p.table.Name, ColumnNames: p.table.Columns})
-	return ctx, func(r Result, err error) {
-		copies.TraceCopyFromEnd(ctx, p.conn, pgx.TraceCopyFromEndData{CommandTag: pgconn.NewCommandTag(fmt.Sprint("COPY ", r.Affected)), Err: err})
-	}
+	ctx, ended := traceQuery(ctx, p.conn, p.oneRow, nil)
+	return ctx, func(r Result, err error) { ended(p.settings.op.tag(r.Affected), err) }
 }
 
 // oneRow is the statement for one row.

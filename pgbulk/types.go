@@ -85,13 +85,7 @@ const typesQuery = `select t.oid, coalesce(e.typnamespace, t.typnamespace)::regn
 // typesOf returns what the server says about types, which it is asked once for a connection, unless
 // their names matter, which may change.
 func (b *buffers) typesOf(ctx context.Context, conn *pgx.Conn, oids []uint32, named bool) (map[uint32]serverType, error) {
-	const key = "postage/pgbulk types"
-	data := conn.PgConn().CustomData()
-	known, ok := data[key].(map[uint32]serverType)
-	if !ok {
-		known = map[uint32]serverType{}
-		data[key] = known
-	}
+	known := connectionOf(conn).types
 	var ask []string
 	for _, oid := range oids {
 		if _, ok := known[oid]; !ok || named {

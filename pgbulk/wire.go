@@ -119,9 +119,8 @@ func (w *wire) write() {
 // far as the kernel allows (net.core.wmem_max). The default is 208 KB, and a writer that sleeps less
 // often uses less CPU time. TCP finds its size by itself.
 func (w *wire) enlarge() {
-	const key = "postage/pgbulk socket"
-	if data := w.pc.CustomData(); data[key] == nil {
-		data[key] = true
+	if known := w.pc.CustomData()[connectionKey].(*connection); !known.enlarged {
+		known.enlarged = true
 		if c, ok := w.nc.(*net.UnixConn); ok {
 			_ = c.SetWriteBuffer(maxHeld) // it works without, too
 		}

@@ -71,39 +71,15 @@ func newServer(ctx context.Context, o Options) (_ *Server, err error) {
 
 // makeDir makes a folder that only the server's user can enter, and root.
 func makeDir(who *identity) (string, error) {
-	candidates := []string{os.TempDir(), "/tmp", "/var/tmp"}
-	for _, parent := range candidates {
-		// A socket's path has room for about 100 bytes.
-		if len(parent) > 60 || !reachable(parent, who) {
-			continue
-		}
-		dir, err := os.MkdirTemp(parent, "pgtest-")
-		if err != nil {
-			return "", err
-		}
-		return dir, who.own(dir)
+	parent := os.TempDir()
+	if len(parent) > 60 { // a socket's path has room for about 100 bytes
+		parent = "/tmp"
 	}
-	return "", fmt.Errorf("the server's user cannot reach %s, or its path is too long for a socket", strings.Join(candidates, " or "))
-}
-
-// reachable reports whether every folder down to dir lets the server's user pass.
-func reachable(dir string, who *identity) bool {
-	dir, err := filepath.EvalSymlinks(dir)
+	dir, err := os.MkdirTemp(parent, "pgtest-")
 	if err != nil {
-		return false
+		return "", err
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return false
-	}
-	for d := dir; ; d = filepath.Dir(d) {
-		info, err := os.Stat(d)
-		if err != nil || !who.mayEnter(info) {
-			return false
-		}
-		if d == filepath.Dir(d) {
-			return true
-		}
-	}
+	return dir, who.own(dir)
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
@@ -121,7 +97,7 @@ func (s *Server) initdb(ctx context.Context, bin string, who *identity) error {
 	who.apply(cmd)
 	cmd.Dir = s.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
+		return fmt.Errorf("initdb in %s (TMPDIR names another place): %w: %s", s.dir, err, bytes.TrimSpace(out))
 	}
 	// Whoever reaches an address that it listens on, and knows the password, may come in.
 	hba, err := os.OpenFile(filepath.Join(s.data(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
@@ -171,7 +147,7 @@ func (s *Server) DSN(t Transport) string {
 	if t == TCP {
 		return fmt.Sprintf("host=127.0.0.1 port=%d user=%s password=%s dbname=postgres sslmode=disable", s.port, superuser, s.password)
 	}
-	return fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=disable", keyword(s.dir), s.port, superuser)
+	return fmt.Sprintf("host='%s' port=%d user=%s dbname=postgres sslmode=disable", s.dir, s.port, superuser)
 }
 
 func (s *Server) readLog() string {
@@ -224,9 +200,4 @@ func freePort() (int, error) {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
-// keyword quotes a value of a libpq keyword string.
-func keyword(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

@@ -67,7 +67,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.BinDir == "" {
 		var err error
 		if o.BinDir, err = Find(); err != nil {
-			return nil, fmt.Errorf("pgtest: %w\nhint: %s", err, InstallHint())
+			return nil, fmt.Errorf("pgtest: %w\nhint: %s", err, InstallHint)
 		}
 	} else if !HasPrograms(o.BinDir) {
 		return nil, fmt.Errorf("pgtest: no initdb, postgres and pg_ctl in %s", o.BinDir)

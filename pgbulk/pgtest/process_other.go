@@ -4,7 +4,6 @@ package pgtest
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 )
 
@@ -14,9 +13,8 @@ func serverUser() (*identity, error) {
 	return nil, errors.New("a scratch cluster needs a Unix system")
 }
 
-func (*identity) own(string) error          { return nil }
-func (*identity) apply(*exec.Cmd)           {}
-func (*identity) mayEnter(os.FileInfo) bool { return true }
+func (*identity) own(string) error { return nil }
+func (*identity) apply(*exec.Cmd)  {}
 
 func startServer(*exec.Cmd, func(*exec.Cmd) error) (*process, error) {
 	return nil, errors.ErrUnsupported

@@ -66,25 +66,6 @@ func environment() []string {
 	return append(env, "LC_ALL=C", "TZ=UTC")
 }
 
-// mayEnter reports whether the server's user can pass through a folder.
-func (id *identity) mayEnter(info os.FileInfo) bool {
-	if !info.IsDir() {
-		return false
-	}
-	if id == nil {
-		return true
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch mode := info.Mode().Perm(); {
-	case ok && stat.Uid == id.uid:
-		return mode&0o100 != 0
-	case ok && stat.Gid == id.gid:
-		return mode&0o010 != 0
-	default:
-		return mode&0o001 != 0
-	}
-}
-
 // startServer starts the server, by start if that is given. It writes its log in the folder that it
 // runs in.
 func startServer(cmd *exec.Cmd, start func(*exec.Cmd) error) (*process, error) {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,9 +67,6 @@ func major(dir string) int {
 // HasPrograms reports whether a folder has the programs that make and run a server.
 func HasPrograms(dir string) bool {
 	for _, name := range []string{"initdb", "postgres", "pg_ctl"} {
-		if runtime.GOOS == "windows" {
-			name += ".exe"
-		}
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() {
 			return false
 		}
@@ -78,19 +74,5 @@ func HasPrograms(dir string) bool {
 	return dir != ""
 }
 
-// InstallHint is the command that installs PostgreSQL on this machine.
-func InstallHint() string {
-	for _, manager := range []struct{ program, command string }{
-		{"apt-get", "apt-get install postgresql"},
-		{"dnf", "dnf install postgresql-server"},
-		{"apk", "apk add postgresql"},
-		{"pacman", "pacman -S postgresql"},
-		{"zypper", "zypper install postgresql-server"},
-		{"brew", "brew install postgresql@17"},
-	} {
-		if _, err := exec.LookPath(manager.program); err == nil {
-			return "install it with: " + manager.command
-		}
-	}
-	return "install PostgreSQL's server programs"
-}
+// InstallHint says how a machine gets PostgreSQL.
+const InstallHint = "install PostgreSQL's server programs (Debian: apt-get install postgresql)"

@@ -2,15 +2,8 @@ package pgtest
 
 import (
 	"errors"
-	"strings"
 	"testing"
 )
-
-func TestInstallHint(t *testing.T) {
-	if hint := InstallHint(); !strings.Contains(hint, "install") {
-		t.Errorf("hint %q", hint)
-	}
-}
 
 // The version of a folder is the number in its name.
 func TestMajor(t *testing.T) {

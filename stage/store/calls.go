@@ -198,7 +198,7 @@ func calls() []*contender {
 	return []*contender{
 		execEach(baseline, pgxModule, byPgx),
 		execEach("lib=pgbulk/call=exec", "", byBulk),
-		pgxBatch(),
+		pgxBatch("upsert"),
 		bulk("upsert/strategy=auto"),
 		precomputed(""),
 	}

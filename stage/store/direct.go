@@ -22,15 +22,6 @@ type capacity struct {
 
 var capacities = []capacity{{"1KB", 1 << 10}, {"1MB", 1 << 20}, {"20MB", 20 << 20}}
 
-// What happens to the buffer from one message to the next.
-const (
-	// bufferStart is the page's case, and what pgconn does: the buffer with the starting capacity
-	// is kept, and what it grows to is dropped.
-	bufferStart = "start"
-	bufferFresh = "fresh" // a new buffer with the starting capacity for each message
-	bufferKept  = "kept"  // the buffer as it has grown is kept
-)
-
 const directBaseline = "lib=pgproto3-v2/start=1KB/buffer=start"
 
 func directCase(w workload) lab.Case {
@@ -47,13 +38,11 @@ func directCase(w workload) lab.Case {
 		return (&pgproto3.Bind{PreparedStatement: name, Parameters: parameters}).Encode(dst)
 	}
 	for _, start := range capacities {
-		for _, buffer := range []string{bufferStart, bufferFresh, bufferKept} {
-			c.Contenders = append(c.Contenders, directRow("lib=pgproto3-v2", "github.com/jackc/pgproto3/v2", v2, w, start, buffer))
-		}
+		c.Contenders = append(c.Contenders, directRow("lib=pgproto3-v2", "github.com/jackc/pgproto3/v2", v2, w, start))
 	}
 	c.Contenders = append(c.Contenders,
-		directRow("lib=pgproto3-v5", pgxModule, v5, w, capacities[0], bufferStart),
-		directRow("lib=pgproto3-v5", pgxModule, v5, w, capacities[2], bufferStart),
+		directRow("lib=pgproto3-v5", pgxModule, v5, w, capacities[0]),
+		directRow("lib=pgproto3-v5", pgxModule, v5, w, capacities[2]),
 		lab.Contender{
 			Name: "floor=memcpy", Floor: true, Settings: record.KeysOf("floor=memcpy").Settings(nil), Checks: "the copy has the bytes of the original",
 			Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
@@ -72,8 +61,10 @@ func directCase(w workload) lab.Case {
 // encoder appends a Bind message.
 type encoder func(dst []byte, name string, parameters [][]byte) ([]byte, error)
 
-func directRow(lib, module string, encode encoder, w workload, start capacity, buffer string) lab.Contender {
-	name := lib + "/start=" + start.name + "/buffer=" + buffer
+// directRow is the page's case, and what pgconn does: the buffer with the starting capacity is kept,
+// and what it grows to is dropped.
+func directRow(lib, module string, encode encoder, w workload, start capacity) lab.Contender {
+	name := lib + "/start=" + start.name + "/buffer=start"
 	return lab.Contender{
 		Name: name, Module: module, Settings: record.KeysOf(name).Settings(nil),
 		Checks: "the message, taken apart by a reader of ours, has the statement's name, all parameters and no byte more",
@@ -83,15 +74,7 @@ func directRow(lib, module string, encode encoder, w workload, start capacity, b
 			d.writer = &writer{
 				close: func() error { return nil },
 				write: func() (err error) {
-					switch buffer {
-					case bufferStart:
-						d.message, err = encode(kept, d.name, d.parameters)
-					case bufferFresh:
-						d.message, err = encode(make([]byte, 0, start.bytes), d.name, d.parameters)
-					case bufferKept:
-						d.message, err = encode(kept, d.name, d.parameters)
-						kept = d.message[:0]
-					}
+					d.message, err = encode(kept, d.name, d.parameters)
 					return err
 				},
 			}
@@ -119,7 +102,7 @@ func newDirect(w workload, seed uint64) *direct {
 }
 
 func (d *direct) Prove(context.Context) error {
-	// The second message is the one that a kept buffer could corrupt.
+	// The second message is the one that the kept buffer could corrupt.
 	for range 2 {
 		clear(d.message)
 		if err := d.writer.write(); err != nil {

@@ -42,27 +42,17 @@ func memoryCase(v volume, letters int) lab.Case {
 // memoryContenders take their rows from the target's source. Those that need all rows of a
 // statement at the same time collect as many as a statement can have.
 func memoryContenders() []*contender {
-	exec := func(name, module string, by func(context.Context, db, statement) error) *contender {
-		return &contender{name: name, module: module, pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			return inTransaction(ctx, conn, t.source.statements(t.table), by)
-		})}
-	}
-	bulk := func(strategy string) *contender {
-		name := "lib=pgbulk/call=upsert/strategy=" + strategy
-		return &contender{name: name, pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			_, err := pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Values(t.source.all()), pgbulk.UpsertOptions{Strategy: strategyOf(record.KeysOf(name))})
-			return err
-		})}
-	}
 	return []*contender{
-		exec(baseline, pgxModule, byPgx),
+		{name: baseline, module: pgxModule, pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			return inTransaction(ctx, conn, t.source.statements(t.table), byPgx)
+		})},
 		{name: "lib=pgx/call=copy-temporary", module: pgxModule, pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
 			return copyTemporary(ctx, conn, t.table, t.source.copyFrom())
 		})},
-		exec("lib=pgbulk/call=exec", "", byBulk),
-		bulk("auto"),
-		bulk("bind"),
-		bulk("copy"),
+		{name: "lib=pgbulk/call=upsert/strategy=auto", pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			_, err := pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Values(t.source.all()), pgbulk.UpsertOptions{})
+			return err
+		})},
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 )
 
 // pgxBatch sends one statement for each row, pipelined, in the transaction of a batch.
-func pgxBatch() *contender {
+func pgxBatch(op string) *contender {
 	return &contender{
 		name: "lib=pgx/call=sendbatch", module: pgxModule,
 		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			sql := statements(t.table, t.rows[:1])[0].sql
+			sql := t.write(op, "values "+t.placeholders(op, 1))
 			return func(ctx context.Context) error {
 				var batch pgx.Batch
 				for _, row := range t.rows {

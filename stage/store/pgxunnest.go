@@ -12,17 +12,17 @@ import (
 
 // pgxUnnest sends one array for each column, which the server turns into rows: five parameters,
 // however many rows there are. Columns that are not slices are first copied into slices.
-func pgxUnnest() *contender {
+func pgxUnnest(op string) *contender {
 	return &contender{
 		name: "lib=pgx/call=unnest", module: pgxModule,
 		pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			parameters := make([]string, len(columns))
+			parameters := make([]string, len(t.types))
 			for i, typ := range t.types {
 				parameters[i] = fmt.Sprintf("$%d::%s[]", i+1, typ)
 			}
-			sql := "insert into " + t.table + " (" + quoted(columns) + ") select * from unnest(" + strings.Join(parameters, ", ") + ")" + onConflict
+			sql := t.write(op, "select * from unnest("+strings.Join(parameters, ", ")+")")
 			return func(ctx context.Context) error {
-				arrays := make([]any, len(columns))
+				arrays := make([]any, len(t.types))
 				for i := range arrays {
 					arrays[i] = array(t.rows, i)
 				}

@@ -48,35 +48,15 @@ func smallCases(service *lab.Service) (cases []lab.Case) {
 
 // smallWays are the calls of pgx that services use for a few rows, and pgbulk's.
 func smallWays(op string) []*contender {
-	call := func(name string, write func(context.Context, *pgx.Conn, *target) error) *contender {
-		return &contender{name: "lib=pgx/call=" + name, module: pgxModule, pgx: unprepared(write)}
-	}
-	ways := []*contender{
-		call("exec", func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			var args []any
-			for _, row := range t.rows {
-				args = append(args, row...)
-			}
-			_, err := conn.Exec(ctx, t.write(op, "values "+t.placeholders(len(t.rows))), args...)
-			return err
-		}),
-		call("sendbatch", func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			sql := t.write(op, "values "+t.placeholders(1))
-			var batch pgx.Batch
-			for _, row := range t.rows {
-				batch.Queue(sql, row...)
-			}
-			return conn.SendBatch(ctx, &batch).Close()
-		}),
-		call("unnest", func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			parameters, arrays := make([]string, len(t.types)), make([]any, len(t.types))
-			for i, typ := range t.types {
-				parameters[i], arrays[i] = fmt.Sprintf("$%d::%s[]", i+1, typ), array(t.rows, i)
-			}
-			_, err := conn.Exec(ctx, t.write(op, "select * from unnest("+strings.Join(parameters, ", ")+")"), arrays...)
-			return err
-		}),
-	}
+	exec := &contender{name: baseline, module: pgxModule, pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
+		var args []any
+		for _, row := range t.rows {
+			args = append(args, row...)
+		}
+		_, err := conn.Exec(ctx, t.write(op, "values "+t.placeholders(op, len(t.rows))), args...)
+		return err
+	})}
+	ways := []*contender{exec, pgxBatch(op), pgxUnnest(op)}
 	if op == "insert" {
 		return append(ways, pgxCopy(), bulk("insert/strategy=auto"))
 	}
@@ -85,11 +65,12 @@ func smallWays(op string) []*contender {
 
 // write is the statement that writes the rows of a source, VALUES or SELECT.
 func (t *target) write(op, source string) string {
+	columns := columnsOf(len(t.types))
 	switch op {
 	case "insert":
 		return "insert into " + t.table + " (" + quoted(columns) + ") " + source
 	case "upsert":
-		return "insert into " + t.table + " (" + quoted(columns) + ") " + source + onConflict
+		return "insert into " + t.table + " (" + quoted(columns) + ") " + source + string(updating(nil, columns))
 	}
 	var set []string
 	for _, c := range columns[1:] {
@@ -98,13 +79,15 @@ func (t *target) write(op, source string) string {
 	return "update " + t.table + " as t set " + strings.Join(set, ", ") + " from (" + source + ") as v (" + quoted(columns) + ") where t.id = v.id"
 }
 
-// placeholders are the parameters of some rows, with their types.
-func (t *target) placeholders(rows int) string {
+// placeholders are the parameters of some rows, with their types where no column has them.
+func (t *target) placeholders(op string, rows int) string {
 	var list []string
 	for i := range rows {
 		row := make([]string, len(t.types))
 		for j, typ := range t.types {
-			row[j] = fmt.Sprintf("$%d::%s", i*len(t.types)+j+1, typ)
+			if row[j] = fmt.Sprintf("$%d", i*len(t.types)+j+1); op == "update" {
+				row[j] += "::" + typ
+			}
 		}
 		list = append(list, "("+strings.Join(row, ", ")+")")
 	}

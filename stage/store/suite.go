@@ -105,9 +105,6 @@ func serverCases(s setting, service *lab.Service) []lab.Case {
 		if s.phase == phaseUpdate {
 			more = append(more, execModes()...)
 		}
-		if s.transport == pgtest.Unix {
-			more = append(more, pgxExec("/sndbuf=2MB"), precomputed("/sndbuf=2MB"))
-		}
 		if s.phase == phaseTenth {
 			more = append(more, bulk("upsert/strategy=auto/unchanged=skip"))
 		}
@@ -127,8 +124,8 @@ func serverCases(s setting, service *lab.Service) []lab.Case {
 func contenders() []*contender {
 	return []*contender{
 		pgxExec(""),
-		pgxBatch(),
-		pgxUnnest(),
+		pgxBatch("upsert"),
+		pgxUnnest("upsert"),
 		pgxCopyTemporary(),
 		pgxCopy(),
 		pgx4Exec(capacities[0]),

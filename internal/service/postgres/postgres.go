@@ -84,7 +84,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("postgres: %w\nhint: %s  (or name your own server with --dsn or in POSTAGE_DSN)", err, pgtest.InstallHint())
+			return nil, fmt.Errorf("postgres: %w\nhint: %s  (or name your own server with --dsn or in POSTAGE_DSN)", err, pgtest.InstallHint)
 		}
 		o.Scratch.BinDir = bin
 	}

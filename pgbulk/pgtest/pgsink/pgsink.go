@@ -105,29 +105,16 @@ func (s *session) run() error {
 }
 
 func (s *session) startup() error {
-	for {
-		var head [8]byte
-		if _, err := io.ReadFull(s.r, head[:]); err != nil {
-			return err
-		}
-		size, code := int(binary.BigEndian.Uint32(head[:])), binary.BigEndian.Uint32(head[4:])
-		if size < 8 || size > 1<<16 {
-			return errors.New("pgsink: startup message of a wrong size")
-		}
-		if _, err := s.r.Discard(size - 8); err != nil {
-			return err
-		}
-		switch code {
-		case 80877103, 80877104: // TLS, GSS
-			s.w.WriteByte('N')
-			if err := s.w.Flush(); err != nil {
-				return err
-			}
-			continue
-		case 80877102: // cancel
-			return io.EOF
-		}
-		break
+	var head [8]byte
+	if _, err := io.ReadFull(s.r, head[:]); err != nil {
+		return err
+	}
+	size, version := int(binary.BigEndian.Uint32(head[:])), binary.BigEndian.Uint32(head[4:])
+	if size < 8 || size > 1<<16 || version != pgproto3.ProtocolVersion30 {
+		return errors.New("pgsink: no startup message of protocol 3.0: TLS and cancelling are not for a sink")
+	}
+	if _, err := s.r.Discard(size - 8); err != nil {
+		return err
 	}
 	s.send(&pgproto3.AuthenticationOk{})
 	for _, p := range []pgproto3.ParameterStatus{{Name: "server_version", Value: "15.0 (pgsink)"}, {Name: "client_encoding", Value: "UTF8"},
@@ -247,16 +234,11 @@ func (s *session) execute(sql string) {
 // attributeColumns are the columns of the answer to pgbulk's question about a table.
 var attributeColumns = []string{"attname", "type", "cast", "collation", "attribute flags", "type flags", "table flags, OID and name", "role", "process"}
 
-// attributes answers pgbulk's question about a table. The first column is not null: it is its key.
-// COPY straight into it is not as good as INSERT.
+// attributes answers pgbulk's question about a table. COPY straight into it is not as good as INSERT.
 func (s *session) attributes() {
-	for i, c := range s.columns {
-		flags := "ffff"
-		if i == 0 {
-			flags = "tfff"
-		}
+	for _, c := range s.columns {
 		row := &pgproto3.DataRow{}
-		for _, v := range []string{c, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "0", flags, "tfft", "ftfft1 public.t", "x", "none"} {
+		for _, v := range []string{c, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "0", "fff", "tfft", "ftfft1 public.t", "x", "none"} {
 			row.Values = append(row.Values, []byte(v))
 		}
 		s.send(row)
