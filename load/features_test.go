@@ -165,7 +165,7 @@ func TestMostRequests(t *testing.T) {
 	var n atomic.Int64
 	sender := senderFunc(func(context.Context) error { n.Add(1); return nil })
 	r, err := Run(t.Context(), Plan{Pacer: Constant{0, time.Hour}, Most: 77, Lines: lines(sender, sender, sender)})
-	if err != nil || r.Done != 77 || n.Load() != 77 {
+	if err != nil || r.Done != 77 || n.Load() != 77 || r.Account.Begun != 0 {
 		t.Errorf("%v: %d answered, %d sent", err, r.Done, n.Load())
 	}
 }

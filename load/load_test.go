@@ -90,17 +90,6 @@ func testStandstillIsNotHidden(t *testing.T) {
 	}
 }
 
-func TestClosedLoop(t *testing.T) {
-	t.Parallel()
-	var n atomic.Int64
-	r := measured(t, Plan{Pacer: Constant{0, time.Second}, Lines: lines(
-		senderFunc(func(context.Context) error { n.Add(1); time.Sleep(time.Millisecond); return nil }),
-	)})
-	if r.Done != n.Load() || r.Done == 0 || r.Account.Begun != 0 {
-		t.Errorf("%d of %d requests are counted, %d were late", r.Done, n.Load(), r.Account.Begun)
-	}
-}
-
 func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())

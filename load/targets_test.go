@@ -78,9 +78,10 @@ func TestTargets(t *testing.T) {
 func TestTargetsErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                                      "has no request",
-		"GET /x":                                ":1: want a method and a URL",
-		"GET http://h/\nX":                      `:2: "X": want name: value`,
+		"":                             "has no request",
+		"GET /x":                       ":1: want a method and a URL",
+		"GET http://h/\nX":             `:2: "X": want name: value`,
+		"GET http://h/\nno field: x\n": "targets:2: ", "GET http://h/\nget http://h/\n": "targets:2: ", "\nPUT h/\n": "targets:2: ",
 		"GET http://h/\n@missing":               ":2: open ",
 		`{"method":"GET"}`:                      "request 1: URL",
 		`{"url":"http://h"}` + "\n" + `{"url":`: "request 2: unexpected EOF",
