@@ -29,7 +29,7 @@ not. With --measure it measures the rows that the claims are about first.`,
   postage claims encode.txt seal.txt --markdown`,
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			runs, err := p.claimRuns(cmd, args, measure, budget)
+			runs, err := p.suites.claimRuns(cmd, args, measure, budget)
 			if err != nil {
 				return err
 			}
@@ -44,12 +44,12 @@ not. With --measure it measures the rows that the claims are about first.`,
 }
 
 // claimRuns measures, or loads the named runs. Without names it loads the latest, if there is one.
-func (p program) claimRuns(cmd *cobra.Command, names []string, measure bool, budget time.Duration) ([]*record.Record, error) {
+func (all suites) claimRuns(cmd *cobra.Command, names []string, measure bool, budget time.Duration) ([]*record.Record, error) {
 	if measure {
 		if len(names) > 0 {
 			return nil, hinted(errors.New("--measure makes a new run, so it takes no runs"), "leave out one of the two")
 		}
-		rec, err := p.measureClaims(cmd, budget)
+		rec, err := all.measureClaims(cmd, budget)
 		return []*record.Record{rec}, err
 	}
 	if len(names) == 0 {
@@ -63,13 +63,13 @@ func (p program) claimRuns(cmd *cobra.Command, names []string, measure bool, bud
 }
 
 // measureClaims measures the rows that the claims are about, as `postage run` does.
-func (p program) measureClaims(cmd *cobra.Command, budget time.Duration) (*record.Record, error) {
+func (all suites) measureClaims(cmd *cobra.Command, budget time.Duration) (*record.Record, error) {
 	const precision = 0.05
 	if budget <= 0 {
 		return nil, fmt.Errorf("--budget %v: must be more than 0", budget)
 	}
 	patterns := claims.Patterns(claims.All())
-	entries, err := lab.Select(p.suites, patterns)
+	entries, err := lab.Select(all, patterns)
 	if err != nil {
 		return nil, err
 	}

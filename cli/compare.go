@@ -42,7 +42,7 @@ refuses: runs of the same code differ too, and how often is printed with it.
 
 Runs of different machines are refused: --force compares them anyway, and says so
 on every line.`,
-		Example: p.example().expand(`  postage compare before.txt after.txt
+		Example: p.suites.example().expand(`  postage compare before.txt after.txt
   postage compare before.txt latest --markdown
   postage compare run.txt --gate
   postage compare --gate --junit gate.xml --markdown >> "$GITHUB_STEP_SUMMARY"

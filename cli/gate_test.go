@@ -196,7 +196,7 @@ func TestGateOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = postage.printRun(run, rec, &runFlags{measureFlags: measureFlags{formFlags: formFlags{report.Form{JSON: true}}}}, true)
+	err = postage.suites.printRun(run, rec, &runFlags{measureFlags: measureFlags{formFlags: formFlags{report.Form{JSON: true}}}}, true)
 	if status := exitStatus(0); err == nil || errors.As(err, &status) {
 		t.Errorf("a lost row: %v, want an error that is no exit status", err)
 	}

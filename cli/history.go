@@ -30,7 +30,7 @@ Times are taken as a multiple of an anchor's in the same run, so that a machine 
 slower as a whole cancels out. The anchor is the case's baseline in its module version:
 when that changes, a new trend begins. A change has at least 5 runs on either side. In a
 row that never changed one is found in at most 5% of all trends.`,
-		Example: p.example().expand(`  postage history --row {case}/{part}
+		Example: p.suites.example().expand(`  postage history --row {case}/{part}
   postage history ./records --row {case}/{part}`),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

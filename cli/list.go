@@ -28,15 +28,15 @@ for them. A star marks what a first look takes.
 With a pattern it lists the rows: contender, role, module, what the proof checks.
 "all" lists every row. --json has settings and properties too.
 
-` + p.example().expand(patternHelp),
-		Example: p.example().expand(`  postage list
+` + p.suites.example().expand(patternHelp),
+		Example: p.suites.example().expand(`  postage list
   postage list {some}
   postage list {case} --json`),
-		ValidArgsFunction: p.completePatterns,
+		ValidArgsFunction: p.suites.completePatterns,
 	}
-	_, twice := p.addOptions(cmd)
+	_, twice := p.suites.addOptions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		suites, err := p.made(cmd)
+		suites, err := p.suites.made(cmd)
 		if err := cmp.Or(twice, err); err != nil {
 			return err
 		}
@@ -333,11 +333,11 @@ func listJSON(w io.Writer, entries []lab.Entry) error {
 }
 
 // completePatterns completes the parts that rows are made of.
-func (p program) completePatterns(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (all suites) completePatterns(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	done := toComplete[:strings.LastIndexByte(toComplete, '/')+1]
 	seen := map[string]bool{}
 	var words []string
-	for _, e := range lab.Entries(p.suites) {
+	for _, e := range lab.Entries(all) {
 		for part := range strings.SplitSeq(e.Row(), "/") {
 			if !seen[part] {
 				seen[part] = true

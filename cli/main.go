@@ -56,8 +56,11 @@ var repositoryVariables = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMM
 // A program is the command for some suites.
 type program struct {
 	name   string
-	suites []lab.Suite
+	suites suites
 }
+
+// suites are what a program can measure.
+type suites []lab.Suite
 
 // inText is this program's name where a text tells the reader to run it.
 var inText = regexp.MustCompile("(^|[\\s`'(])postage ")
@@ -140,7 +143,7 @@ func joinedFaults(err error) (others []error) {
 // its own command alone: the others, with examples of rows in their help, would take it longer than
 // its own start.
 func (p program) rootFor(args []string) *cobra.Command {
-	for _, started := range []*cobra.Command{p.workerCommand(), p.serveCommand()} {
+	for _, started := range []*cobra.Command{p.workerCommand(), p.suites.serveCommand()} {
 		if len(args) > 0 && args[0] == started.Name() {
 			root := &cobra.Command{Use: p.name, SilenceErrors: true, SilenceUsage: true}
 			root.AddCommand(started)
@@ -157,7 +160,7 @@ func (p program) newRoot() *cobra.Command {
 		Short: "Tells what a message costs",
 		Long: `Postage measures what a message costs on this machine, with proof that every
 contender did the work, an honest interval, and the distance to the physical floor.`,
-		Example: p.example().expand(`  postage run                          a first look at every stage, 90 seconds
+		Example: p.suites.example().expand(`  postage run                          a first look at every stage, 90 seconds
   postage run {some}
   postage bring orders.ndjson          your own message
   postage bench ./... --against main   your own benchmarks
@@ -204,7 +207,7 @@ contender did the work, an honest interval, and the distance to the physical flo
 		root.SetHelpCommandGroupID(group.title)
 		root.SetCompletionCommandGroupID(group.title)
 	}
-	root.AddCommand(p.workerCommand(), p.serveCommand())
+	root.AddCommand(p.workerCommand(), p.suites.serveCommand())
 	root.AddCommand(p.hidden()...)
 	present(root, p.name)
 	return root

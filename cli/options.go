@@ -48,9 +48,9 @@ func valuesText(o *lab.Option, chosen []string) string {
 }
 
 // addOptions adds the flags of the suites' options to a command, and returns their names.
-func (p program) addOptions(cmd *cobra.Command) (names []string, err error) {
+func (all suites) addOptions(cmd *cobra.Command) (names []string, err error) {
 	flags := map[string]*optionFlag{}
-	for _, suite := range p.suites {
+	for _, suite := range all {
 		for _, o := range suite.Options {
 			name := o.FlagName()
 			if flags[name] == nil {
@@ -111,8 +111,8 @@ func choicesOf(cmd *cobra.Command, suite *lab.Suite) lab.Choices {
 
 // made are the suites with their cases, by the options that the command was given. It fails if a
 // suite has a mistake.
-func (p program) made(cmd *cobra.Command) ([]lab.Suite, error) {
-	suites := slices.Clone(p.suites)
+func (all suites) made(cmd *cobra.Command) ([]lab.Suite, error) {
+	suites := slices.Clone(all)
 	for i := range suites {
 		suites[i].Cases = suites[i].Made(choicesOf(cmd, &suites[i]))
 	}
@@ -124,8 +124,8 @@ func (p program) made(cmd *cobra.Command) ([]lab.Suite, error) {
 
 // selected are the rows that a run is asked for. If some are on a server that the user has named,
 // they are called by what that server is.
-func (p program) selected(cmd *cobra.Command, patterns []string) ([]lab.Entry, error) {
-	suites, err := p.made(cmd)
+func (all suites) selected(cmd *cobra.Command, patterns []string) ([]lab.Entry, error) {
+	suites, err := all.made(cmd)
 	if err != nil {
 		return nil, err
 	}

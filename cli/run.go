@@ -28,9 +28,9 @@ type runFlags struct {
 
 // printRun prints the record in the form that was asked for, and beneath it, but for JSON, how it
 // compares with the revision that it was against. With --gate that decides the exit status.
-func (p program) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags, gated bool) error {
+func (all suites) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags, gated bool) error {
 	form := f.form(cmd)
-	if err := p.printRecord(cmd, rec, form); err != nil || !verdict.IsAgainst(rec) || f.JSON && !gated {
+	if err := all.printRecord(cmd, rec, form); err != nil || !verdict.IsAgainst(rec) || f.JSON && !gated {
 		return err
 	}
 	changes := verdict.ComparePaired(rec, verdict.DefaultThresholds())
@@ -61,7 +61,7 @@ func (p program) runCommand() *cobra.Command {
 floors, and prints what to use and a table for each case. Without a pattern it takes a first look:
 an answer to each stage's question in 90 seconds. "all" measures everything.
 
-` + p.example().expand(patternHelp) + `
+` + p.suites.example().expand(patternHelp) + `
 
 Every contender proves that it does the work before it is timed. The record is saved as
 it grows: Ctrl-C loses no finished block, a kill at most the last few of a long run.
@@ -69,7 +69,7 @@ it grows: Ctrl-C loses no finished block, a kill at most the last few of a long 
 Exit status: 0 measured, except rows that say why they could not be; 1 some row failed
 its proof; 2 wrong usage, the tool itself failed, or nothing could be measured; 130
 interrupted.`,
-		Example: p.example().expand(`  postage run
+		Example: p.suites.example().expand(`  postage run
   postage run {case} --budget 90s
   postage run {some} {part} --precision 0.5%
   postage run all --budget 1h --json > all.json
@@ -77,7 +77,7 @@ interrupted.`,
   postage run {case} --heap 64MB --gogc 200
   postage run {case} --vary GOTOOLCHAIN=go1.26.8,go1.27.0
   postage run --resume .postage/runs/latest`),
-		ValidArgsFunction: p.completePatterns,
+		ValidArgsFunction: p.suites.completePatterns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.runRun(cmd, args, &flags)
 		},
@@ -87,8 +87,8 @@ interrupted.`,
 	f.Lookup("budget").Usage += "; of a first look " + firstLookBudget.String() + ", unless given"
 	f.Lookup("resume").Usage += "; repeat the flags or variables that name your own servers"
 	flags.worldFlags.register(cmd)
-	clash := p.addFlags(cmd)
-	options, twice := p.addOptions(cmd)
+	clash := p.suites.addFlags(cmd)
+	options, twice := p.suites.addOptions(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return errors.Join(clash, twice) }
 	helpInGroups(cmd, "budget precision out resume against vary list json markdown",
 		flagGroup{"How long, and how narrow", "budget precision"},
@@ -99,24 +99,24 @@ interrupted.`,
 }
 
 // checkRun finds flags of a run that cannot be, or not together.
-func (p program) checkRun(cmd *cobra.Command, patterns []string, flags *runFlags) error {
+func (all suites) checkRun(cmd *cobra.Command, patterns []string, flags *runFlags) error {
 	if err := flags.worldFlags.parse(cmd); err != nil {
 		return err
 	}
 	if err := flags.measureFlags.check(cmd, patterns, append([]string{"cpu", "heap", "gogc"}, optionNames(cmd)...)...); err != nil {
 		return err
 	}
-	if !flags.one() && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }) {
+	if !flags.one() && slices.ContainsFunc(all, func(s lab.Suite) bool { return s.Brought }) {
 		return hinted(errors.New("--against and --vary: this program is built of a brought message, which no revision has"), "bring it with the program of either revision, and compare the two records with `postage compare`")
 	}
 	return nil
 }
 
 func (p program) runRun(cmd *cobra.Command, patterns []string, flags *runFlags) (err error) {
-	if err := p.checkRun(cmd, patterns, flags); err != nil {
+	if err := p.suites.checkRun(cmd, patterns, flags); err != nil {
 		return err
 	}
-	m, entries, err := p.toRun(cmd, patterns, flags)
+	m, entries, err := p.suites.toRun(cmd, patterns, flags)
 	if err != nil {
 		return err
 	}
@@ -139,12 +139,12 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags *runFlags) 
 		return err
 	}
 	if m.resumed {
-		if _, err := p.choose(cmd, m.entries, lab.Choice{Patterns: m.rec.Run.Patterns, Resumed: true}); err != nil {
+		if _, err := p.suites.choose(cmd, m.entries, lab.Choice{Patterns: m.rec.Run.Patterns, Resumed: true}); err != nil {
 			return err
 		}
 	}
 	return m.measure(cmd, lab.Conductor{}, func(whole bool) error {
-		if err := p.printRun(cmd, m.rec, flags, flags.gate && whole); err != nil {
+		if err := p.suites.printRun(cmd, m.rec, flags, flags.gate && whole); err != nil {
 			return err
 		}
 		if whole && len(m.rec.Blocks) == 0 {
@@ -155,22 +155,22 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags *runFlags) 
 }
 
 // toRun is a run, a new one or one to go on with, and the entries that it may measure.
-func (p program) toRun(cmd *cobra.Command, patterns []string, flags *runFlags) (*measurement, []lab.Entry, error) {
+func (all suites) toRun(cmd *cobra.Command, patterns []string, flags *runFlags) (*measurement, []lab.Entry, error) {
 	if flags.resume != "" {
 		m, err := flags.unfinished(cmd)
 		if err != nil {
 			return nil, nil, err
 		}
-		return m, lab.Entries(lab.WithCases(p.suites, m.rec.Cases())), nil
+		return m, lab.Entries(lab.WithCases(all, m.rec.Cases())), nil
 	}
 	if len(patterns) == 0 && !cmd.Flags().Changed("budget") {
 		flags.budget = firstLookBudget
 	}
-	entries, err := p.selected(cmd, patterns)
+	entries, err := all.selected(cmd, patterns)
 	if err != nil {
 		return nil, nil, err
 	}
-	entries, err = p.choose(cmd, entries, lab.Choice{Patterns: patterns, Budget: flags.budget})
+	entries, err = all.choose(cmd, entries, lab.Choice{Patterns: patterns, Budget: flags.budget})
 	return new(measurement), entries, err
 }
 

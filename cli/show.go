@@ -37,7 +37,7 @@ plots and tables. It needs no network and no other file, and is complete without
 				}
 			}
 			if page.file != "" {
-				return p.makePage(cmd, args, &page)
+				return p.suites.makePage(cmd, args, &page)
 			}
 			if page.history != "" {
 				return hinted(errors.New("--history goes with --html"), "`postage show --html FILE`")
@@ -52,7 +52,7 @@ plots and tables. It needs no network and no other file, and is complete without
 			if isBench(rec) && !flags.JSON {
 				return bench.Print(cmd.OutOrStdout(), rec, benchChanges(rec, verdict.DefaultThresholds()), nil, flags.form(cmd))
 			}
-			return p.printRecord(cmd, rec, flags.form(cmd))
+			return p.suites.printRecord(cmd, rec, flags.form(cmd))
 		},
 	}
 	page.register(cmd)
@@ -61,8 +61,8 @@ plots and tables. It needs no network and no other file, and is complete without
 }
 
 // printRecord prints a record to standard output, and reports rows that failed.
-func (p program) printRecord(cmd *cobra.Command, rec *record.Record, form report.Form) error {
-	if err := show.Record(cmd.OutOrStdout(), rec, lab.Stages(p.suites), form); err != nil {
+func (all suites) printRecord(cmd *cobra.Command, rec *record.Record, form report.Form) error {
+	if err := show.Record(cmd.OutOrStdout(), rec, lab.Stages(all), form); err != nil {
 		return err
 	}
 	return failedRow(rec)

@@ -24,7 +24,7 @@ func (f *pageFlags) register(cmd *cobra.Command) {
 }
 
 // makePage makes a page of some runs, of the latest if none is named.
-func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) error {
+func (all suites) makePage(cmd *cobra.Command, names []string, flags *pageFlags) error {
 	if len(names) == 0 {
 		names = []string{""}
 	}
@@ -44,7 +44,7 @@ func (p program) makePage(cmd *cobra.Command, names []string, flags *pageFlags) 
 	for i, name := range names {
 		runs = append(runs, show.NamedRun{Name: name, Record: records[i]})
 	}
-	contents := show.Contents{Runs: runs, Stages: lab.Stages(p.suites)}
+	contents := show.Contents{Runs: runs, Stages: lab.Stages(all)}
 	if flags.history != "" {
 		trends, err := reportedTrends(cmd, flags.history, runs)
 		if err == nil {

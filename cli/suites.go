@@ -17,9 +17,9 @@ import (
 )
 
 // addFlags adds the suites' flags to a command's. It is an error if a flag is there already.
-func (p program) addFlags(cmd *cobra.Command) error {
+func (all suites) addFlags(cmd *cobra.Command) error {
 	var errs []error
-	for _, suite := range p.suites {
+	for _, suite := range all {
 		if suite.Flags == nil {
 			continue
 		}
@@ -52,9 +52,9 @@ func suiteFlags(cmd *cobra.Command) string {
 }
 
 // choose has each suite look at its part of what is to be measured.
-func (p program) choose(cmd *cobra.Command, entries []lab.Entry, choice lab.Choice) ([]lab.Entry, error) {
+func (all suites) choose(cmd *cobra.Command, entries []lab.Entry, choice lab.Choice) ([]lab.Entry, error) {
 	var chosen []lab.Entry
-	for _, suite := range p.suites {
+	for _, suite := range all {
 		c := new(choice)
 		for _, e := range entries {
 			if e.Stage == suite.Stage {
@@ -81,7 +81,7 @@ func (p program) choose(cmd *cobra.Command, entries []lab.Entry, choice lab.Choi
 }
 
 // serveCommand is the command of the server processes that contenders and `load` start.
-func (p program) serveCommand() *cobra.Command {
+func (all suites) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "serve NAME",
 		Short:  "Serves a running postage (started by it)",
@@ -89,7 +89,7 @@ func (p program) serveCommand() *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			servers := ownServers()
-			for _, suite := range p.suites {
+			for _, suite := range all {
 				maps.Copy(servers, suite.Servers)
 			}
 			return proc.ServeNamed(servers, args[0], cmd.InOrStdin(), cmd.OutOrStdout())
@@ -105,9 +105,9 @@ type example struct {
 }
 
 // example is of the first case of the first look that needs no server, or the first there is.
-func (p program) example() example {
+func (all suites) example() example {
 	var first lab.Suite
-	for _, suite := range p.suites {
+	for _, suite := range all {
 		cases := suite.Made(nil)
 		for i, c := range cases {
 			headline := c.Headline && c.Value != record.ValueWall

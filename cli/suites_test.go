@@ -120,7 +120,7 @@ func TestDSNReachesServices(t *testing.T) {
 	}
 	cmd := &cobra.Command{}
 	cmd.SetContext(t.Context())
-	if err := errors.Join(p.addFlags(cmd), cmd.Flags().Parse([]string{"--dsn", "host=/nonexistent user=nobody", "--context=c"})); err != nil {
+	if err := errors.Join(p.suites.addFlags(cmd), cmd.Flags().Parse([]string{"--dsn", "host=/nonexistent user=nobody", "--context=c"})); err != nil {
 		t.Fatal(err)
 	}
 	rec := &record.Record{}

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"math"
 	"slices"
-	"strings"
 
 	"postage/internal/kit/report"
 )
@@ -42,7 +41,7 @@ type trendView struct {
 	ID, Note         string
 	Before           int // how many earlier points are not shown
 	Ticks            []report.Tick
-	Band, Line, Dots string // paths: the intervals, a line through the estimates, a dot for each
+	Bars, Line, Dots string // paths: the intervals, a line through the estimates, a dot for each
 	Changes, Anchors []trendMark
 }
 
@@ -132,39 +131,26 @@ func newTrend(whole *Trend, points int, id string) *trendView {
 	return v
 }
 
-// paths draws the band, the line and the dots. The band breaks where a point has no interval, the
-// line where the anchor changes.
+// paths draws a line through each segment's estimates, and for each point a dot and its interval.
 func (v *trendView) paths(x, y report.Linear) {
-	var band, line, dots strings.Builder
 	for _, s := range v.Segments {
-		var forth, back []string
-		flush := func() {
-			if len(forth) > 1 {
-				slices.Reverse(back)
-				band.WriteString("M" + strings.Join(append(forth, back...), "L") + "Z")
-			}
-			forth, back = nil, nil
-		}
-		pen := "M"
-		for i := s.From; i < s.To; i++ {
-			r := v.Points[i].Ratio
+		v.Line += report.Path(s.To-s.From, func(i int) (float64, float64) {
+			r := v.Points[s.From+i].Ratio
 			if r == nil {
-				continue
+				return 0, math.NaN()
 			}
-			at := x.At(float64(i))
-			fmt.Fprintf(&line, "%s%g %g", pen, at, y.At(r.Value))
-			fmt.Fprintf(&dots, "M%g %gh0", at, y.At(r.Value))
-			pen = "L"
-			if !r.Bounded() {
-				flush()
-				continue
-			}
-			forth = append(forth, fmt.Sprintf("%g %g", at, y.At(r.High)))
-			back = append(back, fmt.Sprintf("%g %g", at, y.At(r.Low)))
-		}
-		flush()
+			return x.At(float64(s.From + i)), y.At(r.Value)
+		})
 	}
-	v.Band, v.Line, v.Dots = band.String(), line.String(), dots.String()
+	for i, p := range v.Points {
+		if p.Ratio == nil {
+			continue
+		}
+		v.Dots += fmt.Sprintf("M%g %gh0", x.At(float64(i)), y.At(p.Ratio.Value))
+		if p.Ratio.Bounded() {
+			v.Bars += fmt.Sprintf("M%g %gV%g", x.At(float64(i)), y.At(p.Ratio.Low), y.At(p.Ratio.High))
+		}
+	}
 }
 
 func dateText(p *Point) string {

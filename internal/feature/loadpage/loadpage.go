@@ -11,7 +11,6 @@ import (
 	"math"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"postage/internal/kit/report"
@@ -167,23 +166,9 @@ func newLinePlot(title, xAxis string, height int) linePlot {
 	return linePlot{Title: title, XAxis: xAxis, Width: report.PlotWidth, Height: height, Left: 64, Right: 870, Top: 12, Bottom: float64(height - report.AxisHeight)}
 }
 
-// draw adds a line through points, broken where a place is not a number.
+// draw adds a line through points.
 func (p *linePlot) draw(class, name string, points int, at func(i int) (x, y float64)) {
-	var path strings.Builder
-	pen := "M"
-	for i := range points {
-		x, y := at(i)
-		if math.IsNaN(x + y) {
-			pen = "M"
-			continue
-		}
-		fmt.Fprintf(&path, "%s%g %g", pen, x, y)
-		if pen == "M" {
-			path.WriteString("h0") // so that a single point shows too
-		}
-		pen = "L"
-	}
-	p.Curves = append(p.Curves, curve{class, name, path.String()})
+	p.Curves = append(p.Curves, curve{class, name, report.Path(points, at)})
 }
 
 func (p *Page) plots() (plots []linePlot) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Scale maps values to places, in the units of an SVG.
@@ -65,6 +66,25 @@ func NewLog(values []float64, from, to float64) Log {
 func (a Log) At(v float64) float64 {
 	share := math.Log(v/a.Low) / math.Log(a.High/a.Low)
 	return tenth(a.From + min(1, max(0, share))*(a.To-a.From))
+}
+
+// Path is an SVG path through points, broken where a place is not a number.
+func Path(points int, at func(i int) (x, y float64)) string {
+	var path strings.Builder
+	pen := "M"
+	for i := range points {
+		x, y := at(i)
+		if math.IsNaN(x + y) {
+			pen = "M"
+			continue
+		}
+		fmt.Fprintf(&path, "%s%g %g", pen, x, y)
+		if pen == "M" {
+			path.WriteString("h0") // so that a single point shows too
+		}
+		pen = "L"
+	}
+	return path.String()
 }
 
 // Tick is a labelled place on an axis.
