@@ -144,19 +144,25 @@ func TestExpressionTwice(t *testing.T) {
 func TestConflictRefusals(t *testing.T) {
 	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}
 	keyless := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}}
+	keys := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id"}, Key: []string{"id"}}
 	set := map[string]pgbulk.SQL{"a": "t.a"}
 	for _, c := range []struct {
+		op    operation
 		table pgbulk.Table
 		o     settings
 		want  string
 	}{
-		{keyless, settings{}, "no key columns"},
-		{table, settings{SkipUnchanged: true, Set: []string{}, SetTo: set}, "Set is empty"},
-		{table, settings{Set: []string{"a"}, SetTo: set}, "in Set and in SetTo"},
-		{table, settings{Set: []string{"a", "a"}}, "set twice"},
-		{table, settings{SetTo: map[string]pgbulk.SQL{"a": " "}}, "in SetTo is empty"},
+		{opUpsert, keyless, settings{}, "no key columns"},
+		{opUpdate, keyless, settings{}, "no key columns"},
+		{opDelete, keyless, settings{}, "no key columns"},
+		{opUpdate, keys, settings{}, "no columns to set"},
+		{opUpdate, table, settings{SetTo: map[string]pgbulk.SQL{"id": "t.id + 1"}}, "of the key"},
+		{opUpsert, table, settings{SkipUnchanged: true, Set: []string{}, SetTo: set}, "Set is empty"},
+		{opUpsert, table, settings{Set: []string{"a"}, SetTo: set}, "in Set and in SetTo"},
+		{opUpsert, table, settings{Set: []string{"a", "a"}}, "set twice"},
+		{opUpsert, table, settings{SetTo: map[string]pgbulk.SQL{"a": " "}}, "in SetTo is empty"},
 	} {
-		_, err := upsert(t.Context(), nil, c.table, pgbulk.Slice([][]any{{1, "x"}}), c.o)
+		_, err := c.op.call(t.Context(), nil, c.table, pgbulk.Slice([][]any{{1, "x"}}), c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
 		}

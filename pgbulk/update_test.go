@@ -102,27 +102,6 @@ func TestUpdateKeyTwice(t *testing.T) {
 	}
 }
 
-func TestByKeyRefusals(t *testing.T) {
-	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}
-	keys := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id"}, Key: []string{"id"}}
-	for _, c := range []struct {
-		call  func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Source, settings) (pgbulk.Result, error)
-		table pgbulk.Table
-		o     settings
-		want  string
-	}{
-		{update, pgbulk.Table{Name: table.Name, Columns: table.Columns}, settings{}, "no key columns"},
-		{remove, pgbulk.Table{Name: table.Name, Columns: table.Columns}, settings{}, "no key columns"},
-		{update, keys, settings{}, "no columns to set"},
-		{update, table, settings{SetTo: map[string]pgbulk.SQL{"id": "t.id + 1"}}, "of the key"},
-	} {
-		_, err := c.call(t.Context(), nil, c.table, pgbulk.Slice([][]any{{1, "x"}}), c.o)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
-		}
-	}
-}
-
 // TestByKeyProperty updates and deletes random rows of random types with pgbulk and, one by one,
 // with pgx.
 func TestByKeyProperty(t *testing.T) {
