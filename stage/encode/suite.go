@@ -39,7 +39,6 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 	return slices.Concat(
 		these(memcpy(msg)),
 		k.generated["protobuf"],
-		k.generated["opaque"],
 		k.generated["vtprotobuf"],
 		k.generated["vtpool"],
 		k.generated["pbfast"],

@@ -9,10 +9,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
+// A decoder writes the functions that decode, or those of UnmarshalReuse.
+type decoder struct {
+	*generator
+	reusing bool
+}
+
 func partsName(msg *message) string { return "pbfast" + msg.GoIdent.GoName + "Parts" }
 
 // nodeType is a message with its parts.
-func (g *generator) nodeType(msg *message) string {
+func (g decoder) nodeType(msg *message) string {
 	if len(msg.slots) == 0 {
 		return msg.GoIdent.GoName
 	}
@@ -20,7 +26,7 @@ func (g *generator) nodeType(msg *message) string {
 }
 
 // parts writes the types in which a message's optional parts are allocated together with it.
-func (g *generator) parts(msg *message) {
+func (g decoder) parts(msg *message) {
 	if len(msg.slots) == 0 {
 		return
 	}
@@ -42,7 +48,7 @@ const decodeSignature = "(d *$Decoder, p []byte, i, depth int"
 // decode writes the function that merges the message in p, from p[i] on, into m, or into a new one
 // if m is nil. It returns the length of p, or why the input is refused. A node has the same, which
 // the compiler puts in the place of its call.
-func (g *generator) decode(msg *message) {
+func (g decoder) decode(msg *message) {
 	t := msg.GoIdent.GoName
 	name, node := "pbfastDecode", ""
 	if len(msg.slots) > 0 {
@@ -68,7 +74,7 @@ func (g *generator) decode(msg *message) {
 
 // readTag begins the loop over fields. The field number is checked where it is none of the
 // message's.
-func (g *generator) readTag() {
+func (g decoder) readTag() {
 	g.f("for uint(i) < uint(len(p)) {")
 	g.f("tag := uint64(p[i])")
 	g.f("if i++; tag >= 0x80 { tag, i = $Varint(p, i-1) }")
@@ -76,7 +82,7 @@ func (g *generator) readTag() {
 }
 
 // decodeFields writes the loop over a message's fields.
-func (g *generator) decodeFields(msg *message) {
+func (g decoder) decodeFields(msg *message) {
 	g.readTag()
 	var maps []string
 	for _, f := range msg.fields {
@@ -99,7 +105,7 @@ func (g *generator) decodeFields(msg *message) {
 
 // read is the call that reads a value that is not a message, and returns it with the index after
 // it. present says that the value counts as set even if it is empty.
-func (g *generator) read(f *field, present bool) string {
+func (g decoder) read(f *field, present bool) string {
 	name := "RawText"
 	switch {
 	case f.isNumber():
@@ -114,7 +120,7 @@ func (g *generator) read(f *field, present bool) string {
 	return "d." + name + "(p, i)"
 }
 
-func (g *generator) decodeField(msg *message, f *field) {
+func (g decoder) decodeField(msg *message, f *field) {
 	name := f.ref()
 	g.f("case %#x:", f.tag(f.wire))
 	switch {
@@ -149,7 +155,7 @@ func (g *generator) decodeField(msg *message, f *field) {
 }
 
 // decodeGroup decodes a group, which ends where its message finds the tag for that.
-func (g *generator) decodeGroup(msg *message, f *field) {
+func (g decoder) decodeGroup(msg *message, f *field) {
 	name := f.ref()
 	switch {
 	case f.inOneof():
@@ -161,9 +167,9 @@ func (g *generator) decodeGroup(msg *message, f *field) {
 			g.f("}")
 			name = f.elements()
 		}
-		g.f("var v %s\nv, i = %s\n%s = append(%s, v)", g.goType(f), g.into(f, "v"), name, name)
+		g.f("var v %s\nv, i = %s\n%s = append(%s, v)", g.goType(f), g.decodeCall(f, "v"), name, name)
 	default:
-		g.f("%s, i = %s", name, g.into(f, name))
+		g.f("%s, i = %s", name, g.decodeCall(f, name))
 	}
 	if g.model.local(f) != nil {
 		g.f("i = d.GroupEnd(i, %#x, depth)", f.tag(protowire.EndGroupType))
@@ -171,7 +177,7 @@ func (g *generator) decodeGroup(msg *message, f *field) {
 }
 
 // decodeElement appends what is read to a list.
-func (g *generator) decodeElement(f *field, list, read string) {
+func (g decoder) decodeElement(f *field, list, read string) {
 	tag := uint16(0)
 	if f.wire == protowire.BytesType {
 		tag = runTag(f)
@@ -181,7 +187,7 @@ func (g *generator) decodeElement(f *field, list, read string) {
 
 // slot sets name to the field's place in the parts, which are made if they are not there, or to one
 // of its own.
-func (g *generator) slot(msg *message, f *field, name string) {
+func (g decoder) slot(msg *message, f *field, name string) {
 	goType := g.heldType(f)
 	switch {
 	case g.reusing && !f.boxed():
@@ -193,9 +199,9 @@ func (g *generator) slot(msg *message, f *field, name string) {
 	}
 }
 
-// into is the call that decodes a message of the field's type into target, or a new one if that is
+// decodeCall is the call that decodes a message of the field's type into target, or a new one if that is
 // nil. It returns the message with the index after it.
-func (g *generator) into(f *field, target string) string {
+func (g decoder) decodeCall(f *field, target string) string {
 	group := f.kind == protoreflect.GroupKind
 	switch {
 	case g.model.local(f) == nil && group:
@@ -208,26 +214,26 @@ func (g *generator) into(f *field, target string) string {
 	return target + ".pbfastDecode(d.Part(p, i, depth))"
 }
 
-func (g *generator) decodeMessage(msg *message, f *field) {
+func (g decoder) decodeMessage(msg *message, f *field) {
 	name, child := f.ref(), g.model.local(f)
 	switch {
 	case g.reusing && child != nil:
 		g.reuseMessage(f)
 		return
 	case !slices.Contains(msg.slots, f):
-		g.f("%s, i = %s", name, g.into(f, name))
+		g.f("%s, i = %s", name, g.decodeCall(f, name))
 		return
 	}
 	g.f("if s = $Parts(d, s); s != nil && %s == nil {", name)
 	if len(child.slots) == 0 {
-		g.f("%s = &s.%s\n}\n%s, i = %s", name, f.GoName, name, g.into(f, name))
+		g.f("%s = &s.%s\n}\n%s, i = %s", name, f.GoName, name, g.decodeCall(f, name))
 		return
 	}
-	g.f("%s, i = %s\n} else {\n%s, i = %s\n}", name, g.into(f, "s."+f.GoName), name, g.into(f, name))
+	g.f("%s, i = %s\n} else {\n%s, i = %s\n}", name, g.decodeCall(f, "s."+f.GoName), name, g.decodeCall(f, name))
 }
 
 // decodeMessages decodes a run of elements into a slab that is counted before.
-func (g *generator) decodeMessages(msg *message, f *field) {
+func (g decoder) decodeMessages(msg *message, f *field) {
 	name, list := f.ref(), "&"+f.ref()
 	child := g.model.local(f)
 	if f.boxed() {
@@ -241,7 +247,7 @@ func (g *generator) decodeMessages(msg *message, f *field) {
 		g.reuseElement(f)
 		return
 	case child == nil || runTag(f) == 0:
-		g.decodeElement(f, name, g.into(f, "("+g.goType(f)+")(nil)"))
+		g.decodeElement(f, name, g.decodeCall(f, "("+g.goType(f)+")(nil)"))
 		return
 	}
 	node := g.nodeType(child)
@@ -274,10 +280,10 @@ func wireTag(tag uint64) uint16 {
 	return uint16(b[0]) | uint16(b[1])<<8
 }
 
-func (g *generator) decodeOneof(f *field) {
+func (g decoder) decodeOneof(f *field) {
 	oneof, wrapper := f.oneofRef(), g.QualifiedGoIdent(f.wrapper())
 	if f.isMessage() {
-		g.f("o := $Member[%s](%s)\no.%s, i = %s", wrapper, oneof, f.GoName, g.into(f, "o."+f.GoName))
+		g.f("o := $Member[%s](%s)\no.%s, i = %s", wrapper, oneof, f.GoName, g.decodeCall(f, "o."+f.GoName))
 	} else {
 		g.f("o := new(%s)\no.%s, i = %s", wrapper, f.GoName, g.read(f, true))
 	}
@@ -286,7 +292,7 @@ func (g *generator) decodeOneof(f *field) {
 
 func entryName(f *field) string { return "pbfastEntry" + f.GoName }
 
-func (g *generator) decodeMap(f *field) {
+func (g decoder) decodeMap(f *field) {
 	key, value := f.entry()
 	room := ""
 	if tag := runTag(f); tag != 0 {
@@ -297,14 +303,14 @@ func (g *generator) decodeMap(f *field) {
 }
 
 // decodeEntry writes the function that decodes a map's entry.
-func (g *generator) decodeEntry(msg *message, f *field) {
+func (g decoder) decodeEntry(msg *message, f *field) {
 	key, value := f.entry()
 	g.f("func (m *%s) %s"+decodeSignature+") int {", msg.GoIdent.GoName, entryName(f))
 	g.f("var key %s", g.goType(key))
 	read := ""
 	if value.isMessage() {
 		g.f("value := new(%s)", g.QualifiedGoIdent(value.Message.GoIdent))
-		read = g.into(value, "value")
+		read = g.decodeCall(value, "value")
 	} else {
 		g.f("var value %s", g.goType(value))
 		read = g.read(value, true)

@@ -9,9 +9,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
+// An encoder writes the functions that encode.
+type encoder struct{ *generator }
+
 // encode writes the function that writes a message from its last byte to its first, and then its
 // length and the tag that it is given.
-func (g *generator) encode(msg *message) {
+func (g encoder) encode(msg *message) {
 	g.f("func (m *%s) pbfastEncode(e *$Encoder, w []byte, i int, tag uint64) ([]byte, int) {", msg.GoIdent.GoName)
 	g.f("end := len(w) - i")
 	g.f("if m == nil { return e.Length(w, i, end, tag) }")
@@ -29,7 +32,7 @@ func (g *generator) encode(msg *message) {
 
 // encodeFields writes the code that writes a message's fields, in the order from the last to the
 // first.
-func (g *generator) encodeFields(msg *message) {
+func (g encoder) encodeFields(msg *message) {
 	g.f("w, i = e.Unknown(w, i, m.unknownFields)")
 	for k := len(msg.ordered) - 1; k >= 0; {
 		last := k
@@ -77,7 +80,7 @@ func most(msg *message) (n int) {
 }
 
 // forward writes the function that encodes a bounded message.
-func (g *generator) forward(msg *message) {
+func (g encoder) forward(msg *message) {
 	g.f("func (m *%s) pbfastAppend(b []byte) []byte {", msg.GoIdent.GoName)
 	g.f("if m == nil { return b }")
 	for _, f := range msg.ordered {
@@ -97,14 +100,14 @@ func simple(f *field) bool {
 }
 
 // room asks for a constant and some variable numbers of bytes.
-func (g *generator) room(constant int, variable ...string) {
+func (g encoder) room(constant int, variable ...string) {
 	if constant > 0 {
 		variable = append([]string{fmt.Sprint(constant)}, variable...)
 	}
 	g.f("w, i = e.Room(w, i, %s)", strings.Join(variable, " + "))
 }
 
-func (g *generator) encodeGroup(fields []*field) {
+func (g encoder) encodeGroup(fields []*field) {
 	constant := 0
 	var variable []string
 	for _, f := range fields {
@@ -129,7 +132,7 @@ func (g *generator) encodeGroup(fields []*field) {
 }
 
 // encodeAlone asks for room and writes one value with its tag.
-func (g *generator) encodeAlone(f *field, value string) {
+func (g encoder) encodeAlone(f *field, value string) {
 	switch {
 	case f.isMessage():
 		g.putMessage(f, value)
@@ -143,7 +146,7 @@ func (g *generator) encodeAlone(f *field, value string) {
 }
 
 // tagged is the expression for a tag that is written before what the expression put writes.
-func (g *generator) tagged(tag uint64, put string) string {
+func (g encoder) tagged(tag uint64, put string) string {
 	switch protowire.SizeVarint(tag) {
 	case 1:
 		return g.e("$PutByte(w, %s, %#x)", put, tag)
@@ -154,12 +157,12 @@ func (g *generator) tagged(tag uint64, put string) string {
 }
 
 // length is the expression for a tag and a length that are written before.
-func (g *generator) length(tag uint64, length string) string {
+func (g encoder) length(tag uint64, length string) string {
 	return g.tagged(tag, g.e("$PutVarint(w, i, uint64(%s))", length))
 }
 
 // put writes a value that is no message, with its tag, where there is room.
-func (g *generator) put(f *field, value string) {
+func (g encoder) put(f *field, value string) {
 	tag := f.tag(f.wire)
 	switch {
 	case f.utf8 && tag < 0x80: // the run time writes the tag
@@ -176,7 +179,7 @@ func (g *generator) put(f *field, value string) {
 }
 
 // putMessage writes a message with its length and tag, or a group with its tags.
-func (g *generator) putMessage(f *field, value string) {
+func (g encoder) putMessage(f *field, value string) {
 	call := "w, i = %s.pbfastEncode(e, w, i, %#x)"
 	if g.model.local(f) == nil {
 		call = "w, i = " + g.typeOf(f) + ".Encode(e, w, i, %s, %#x)"
@@ -200,7 +203,7 @@ func (g *generator) putMessage(f *field, value string) {
 	}
 }
 
-func (g *generator) encodeField(f *field) {
+func (g encoder) encodeField(f *field) {
 	name := f.ref()
 	switch {
 	case f.isMap():
@@ -234,7 +237,7 @@ func (g *generator) encodeField(f *field) {
 }
 
 // encodeMap writes a map in one pass, or from its last key to its first.
-func (g *generator) encodeMap(f *field) {
+func (g encoder) encodeMap(f *field) {
 	name, sorted := f.ref(), "$SortedKeys"
 	if key, _ := f.entry(); key.kind == protoreflect.BoolKind {
 		sorted = "$SortedBools"
@@ -250,7 +253,7 @@ func (g *generator) encodeMap(f *field) {
 func entryEncoder(f *field) string { return "pbfastPut" + f.GoName }
 
 // encodeEntry writes the function that writes a map's entry.
-func (g *generator) encodeEntry(msg *message, f *field) {
+func (g encoder) encodeEntry(msg *message, f *field) {
 	key, value := f.entry()
 	g.f("func (*%s) %s(e *$Encoder, w []byte, i int, k %s, v %s) ([]byte, int) {", msg.GoIdent.GoName, entryEncoder(f), g.goType(key), g.goType(value))
 	constant, tag := tagSize(f)+10+1+key.most, f.tag(protowire.BytesType)

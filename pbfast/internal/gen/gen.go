@@ -50,13 +50,12 @@ func Run(plugin *protogen.Plugin, options Options) (notes []string, err error) {
 
 const opaqueVariant = "_protoopaque"
 
-// A generator writes one file.
+// A generator writes one file. What it writes for a message is in facade, sizer, encoder and decoder.
 type generator struct {
 	*source
 	file    *protogen.File
 	model   *model
 	options Options
-	reusing bool               // what is being written is the function of UnmarshalReuse
 	foreign []protogen.GoIdent // messages of other packages, with a variable for each
 }
 
@@ -65,24 +64,24 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, variant string, 
 	if len(messages) == 0 {
 		return
 	}
-	g := &generator{&source{own: file.GoImportPath, imports: map[protogen.GoImportPath]string{}}, file, m, options, false, nil}
+	g := &generator{&source{own: file.GoImportPath, imports: map[protogen.GoImportPath]string{}}, file, m, options, nil}
 	for _, msg := range messages {
 		if options.Methods {
-			g.faces(msg)
+			facade{g}.faces(msg)
 		}
 		if options.VT {
-			g.vtFaces(msg)
+			facade{g}.vtFaces(msg)
 		}
 		if bounded(msg) {
-			g.forward(msg)
+			encoder{g}.forward(msg)
 		}
-		g.size(msg)
-		g.encode(msg)
-		g.parts(msg)
-		g.decode(msg)
+		sizer{g}.size(msg)
+		encoder{g}.encode(msg)
+		decoder{g, false}.parts(msg)
+		decoder{g, false}.decode(msg)
 		if options.Reuse {
-			g.reuseFace(msg)
-			g.reuse(msg)
+			facade{g}.reuseFace(msg)
+			decoder{g, true}.reuse(msg)
 		}
 	}
 	if options.Hook {
@@ -143,9 +142,12 @@ func (g *generator) heldType(f *field) string {
 	return g.goType(f)
 }
 
+// A facade writes the exported methods.
+type facade struct{ *generator }
+
 // faces writes the methods that people call. Like protoc-gen-go's, they have no comments, which
 // would be a tenth of what is generated: go doc pbfast has them.
-func (g *generator) faces(msg *message) {
+func (g facade) faces(msg *message) {
 	t := msg.GoIdent.GoName
 	init := needsInit(msg.Message)
 	g.f("func (m *%s) SizeOf() int { return m.pbfastSize() }\n", t)
@@ -168,7 +170,7 @@ func (g *generator) faces(msg *message) {
 }
 
 // finish writes the end of a function that decodes.
-func (g *generator) finish(decoded string, init bool) {
+func (g facade) finish(decoded string, init bool) {
 	if !init {
 		g.f("return d.Finish(%s)\n}\n", decoded)
 		return
@@ -178,7 +180,7 @@ func (g *generator) finish(decoded string, init bool) {
 }
 
 // sharedMemory is how Unmarshal treats memory.
-func (g *generator) sharedMemory(msg *message) string {
+func (g facade) sharedMemory(msg *message) string {
 	switch g.model.hasText(msg) {
 	case 0:
 		return "0"

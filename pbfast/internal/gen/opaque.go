@@ -77,7 +77,7 @@ func (f *field) bitOf() (index, size int) {
 }
 
 // setPresent says that a field is there, if that is told by a bit.
-func (g *generator) setPresent(f *field) {
+func (g decoder) setPresent(f *field) {
 	if index, size := f.bitOf(); f.bit() {
 		g.f("$impl.X.SetPresentNonAtomic(&m.XXX_presence[%d], %d, %d)", index/32, index, size)
 	}

@@ -7,23 +7,21 @@ import (
 )
 
 // reuseFace writes the method UnmarshalReuse.
-func (g *generator) reuseFace(msg *message) {
+func (g facade) reuseFace(msg *message) {
 	g.f("func (m *%s) UnmarshalReuse(data []byte) error {", msg.GoIdent.GoName)
 	g.f("var d $Decoder")
 	g.finish("m, m.pbfastReuse(d.Start(data, 0))", needsInit(msg.Message))
 }
 
 // reuse writes the function that sets m to a message, and takes memory from what m was before.
-func (g *generator) reuse(msg *message) {
-	g.reusing = true
-	defer func() { g.reusing = false }()
+func (g decoder) reuse(msg *message) {
 	g.f("func (m *%s) pbfastReuse"+decodeSignature+") int {", msg.GoIdent.GoName)
 	g.reuseFields(msg)
 	g.f("return i\n}\n")
 }
 
 // reuseFields writes the code that empties a message and decodes its fields.
-func (g *generator) reuseFields(msg *message) {
+func (g decoder) reuseFields(msg *message) {
 	g.f("m.unknownFields = m.unknownFields[:0]")
 	if slices.ContainsFunc(msg.fields, (*field).bit) {
 		g.f("clear(m.XXX_presence[:])")
@@ -59,10 +57,10 @@ func (g *generator) reuseFields(msg *message) {
 
 // reuseMessage decodes into a message that was there before, or merges into one that has come in
 // this input.
-func (g *generator) reuseMessage(f *field) {
+func (g decoder) reuseMessage(f *field) {
 	name := f.ref()
 	g.f("if %s != nil {", name)
-	g.f("%s, i = %s", name, g.into(f, name))
+	g.f("%s, i = %s", name, g.decodeCall(f, name))
 	g.f("} else {")
 	g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, g.QualifiedGoIdent(f.Message.GoIdent))
 	g.reuseInto(g.model.local(f), name)
@@ -70,7 +68,7 @@ func (g *generator) reuseMessage(f *field) {
 }
 
 // reuseInto decodes into a message that was there before.
-func (g *generator) reuseInto(child *message, target string) {
+func (g decoder) reuseInto(child *message, target string) {
 	if !g.inlined(child) || len(child.slots) > 0 {
 		g.f("i = %s.pbfastReuse(d.Part(p, i, depth))", target)
 		return
@@ -84,7 +82,7 @@ func (g *generator) reuseInto(child *message, target string) {
 }
 
 // reuseElement decodes an element into one that the slice had there before.
-func (g *generator) reuseElement(f *field) {
+func (g decoder) reuseElement(f *field) {
 	name := f.elements()
 	g.f("n := len(%s)", name)
 	g.f("if n < cap(%s) { %s = %s[:n+1] } else { %s = append(%s, nil) }", name, name, name, name, name)

@@ -7,7 +7,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-func (g *generator) size(msg *message) {
+// A sizer writes the functions that compute sizes.
+type sizer struct{ *generator }
+
+func (g sizer) size(msg *message) {
 	g.f("func (m *%s) pbfastSize() (n int) {", msg.GoIdent.GoName)
 	g.f("if m == nil { return 0 }")
 	for k, f := range msg.ordered {
@@ -31,7 +34,7 @@ func (g *generator) size(msg *message) {
 func tagSize(f *field) int { return protowire.SizeTag(f.number()) }
 
 // sizeTagged adds the size of one value with its tag, or a group's two.
-func (g *generator) sizeTagged(f *field, value string) {
+func (g sizer) sizeTagged(f *field, value string) {
 	tags := tagSize(f)
 	if f.kind == protoreflect.GroupKind {
 		tags *= 2
@@ -40,7 +43,7 @@ func (g *generator) sizeTagged(f *field, value string) {
 }
 
 // sizeValue is the size of one value without its tag.
-func (g *generator) sizeValue(f *field, value string) string {
+func (g sizer) sizeValue(f *field, value string) string {
 	switch {
 	case f.constant():
 		return fmt.Sprint(f.most)
@@ -82,7 +85,7 @@ func (g *generator) present(f *field) (condition, value string) {
 	return value + " != 0", value
 }
 
-func (g *generator) sizeField(f *field) {
+func (g sizer) sizeField(f *field) {
 	name := f.ref()
 	switch {
 	case f.isMap():
@@ -109,7 +112,7 @@ func (g *generator) sizeField(f *field) {
 	}
 }
 
-func (g *generator) sizeMap(f *field) {
+func (g sizer) sizeMap(f *field) {
 	key, value := f.entry()
 	entry := g.e("%d + $SizeBytes(2 + %s + %s)", tagSize(f), g.sizeValue(key, "k"), g.sizeValue(value, "v"))
 	k, v := "k", "v"
@@ -127,7 +130,7 @@ func (g *generator) sizeMap(f *field) {
 }
 
 // sizeSingle adds the size of a field that is no list, map or part of a oneof.
-func (g *generator) sizeSingle(f *field) {
+func (g sizer) sizeSingle(f *field) {
 	condition, value := g.present(f)
 	switch {
 	case f.Desc.HasPresence():

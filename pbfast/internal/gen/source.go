@@ -83,10 +83,10 @@ func (s *source) e(format string, args ...any) string {
 		if !other {
 			return s.QualifiedGoIdent(runtime.Ident(pkg))
 		}
-		of := map[string]protogen.GoImportPath{
+		paths := map[string]protogen.GoImportPath{
 			"math": "math", "proto": "google.golang.org/protobuf/proto", "impl": "google.golang.org/protobuf/runtime/protoimpl",
 		}
-		return s.QualifiedGoIdent(of[pkg].Ident(name))
+		return s.QualifiedGoIdent(paths[pkg].Ident(name))
 	})
 	return fmt.Sprintf(format, args...)
 }

@@ -7,7 +7,7 @@ var vtNames = []string{
 }
 
 // vtFaces writes them, each in a line: the run time does what is the same for all messages.
-func (g *generator) vtFaces(msg *message) {
+func (g facade) vtFaces(msg *message) {
 	t := msg.GoIdent.GoName
 	method := func(face, body string) { g.f("func (m *" + t + ") " + face + " { return " + body + " }\n") }
 	method("SizeVT() int", "m.pbfastSize()")

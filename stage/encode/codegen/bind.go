@@ -8,14 +8,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A structForm is a form of Go structs, with exported fields as most generators make them, or with
-// methods instead.
+// A structForm is a form of Go structs with exported fields, as most generators make them.
 type structForm struct {
 	Pkg      string // "pb"
 	Kit      string // its field in a message's kit
 	Pointers bool   // messages inside messages are pointers
 	Wrapped  bool   // optional scalars are messages of their own
-	Opaque   bool   // fields are reached by methods
 }
 
 var (
@@ -24,8 +22,7 @@ var (
 	hookForm     = structForm{Pkg: "pbhook", Kit: "Hooked", Pointers: true}
 	poolForm     = structForm{Pkg: "pbpool", Kit: "Pooled", Pointers: true}
 	polyglotForm = structForm{Pkg: "polymsg", Kit: "Polyglot", Pointers: true, Wrapped: true}
-	opaqueForm   = structForm{Pkg: "pbopaque", Kit: "Opaque", Pointers: true, Opaque: true}
-	structForms  = []structForm{plainForm, protobufForm, hookForm, poolForm, opaqueForm, polyglotForm}
+	structForms  = []structForm{plainForm, protobufForm, hookForm, poolForm, polyglotForm}
 )
 
 // bound writes a form's file in package bind, from the template of the form's name. The file has the
@@ -47,7 +44,7 @@ func (sf structForm) write(s *schema, internal string) error {
 
 func writeKits(s *schema, internal string) error {
 	imports := []string{"capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go"}
-	for _, pkg := range []string{"plain", "pb", "pbhook", "pbpool", "pbopaque", "polymsg", "capnmsg", "flatmsg"} {
+	for _, pkg := range []string{"plain", "pb", "pbhook", "pbpool", "polymsg", "capnmsg", "flatmsg"} {
 		imports = append(imports, s.module+pkg)
 	}
 	return page{schema: s}.write(filepath.Join(internal, "bind", "kits_gen.go"), "bind", "kits", imports...)
@@ -66,30 +63,21 @@ func optionalName(fd protoreflect.FieldDescriptor) string {
 
 // Oneof reports whether the form has a field in a oneof.
 func (sf structForm) Oneof(fd protoreflect.FieldDescriptor) bool {
-	return realOneof(fd) != nil && sf.Pointers && !sf.Wrapped && !sf.Opaque
+	return realOneof(fd) != nil && sf.Pointers && !sf.Wrapped
 }
 
 // Value is an expression for a field's value in v.
 func (sf structForm) Value(fd protoreflect.FieldDescriptor) string {
-	if sf.Opaque {
-		return "v.Get" + goName(fd) + "()"
-	}
 	return "v." + goName(fd)
 }
 
 // Assign sets a field of v.
 func (sf structForm) Assign(fd protoreflect.FieldDescriptor, value string) string {
-	if sf.Opaque {
-		return "v.Set" + goName(fd) + "(" + value + ")"
-	}
 	return "v." + goName(fd) + " = " + value
 }
 
 // Present is an expression that says whether v has an optional field.
 func (sf structForm) Present(fd protoreflect.FieldDescriptor) string {
-	if sf.Opaque {
-		return "v.Has" + goName(fd) + "()"
-	}
 	return "v." + goName(fd) + " != nil"
 }
 

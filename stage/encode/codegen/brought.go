@@ -52,7 +52,6 @@ var parts = []part{
 	// protobuf's own functions call pbfast's methods in pbhook, and not in pb.
 	{"pbhook", with(hookForm, plugin("protoc-gen-go", ""), pbfast("")), []string{"pbhook/*", "bind/pbhook_gen.go"}},
 	{"pbpool", with(poolForm, plugin("protoc-gen-go", ""), pooled), []string{"pbpool/*", "bind/pbpool_gen.go"}},
-	{"pbopaque", ours(with(opaqueForm, plugin("protoc-gen-go", byMethods), pbfast("hook=false,methods=true,"+byMethods))), []string{"pbopaque/*", "bind/pbopaque_gen.go"}},
 	{"polymsg", with(polyglotForm, writePolyglot), []string{"polymsg/*", "bind/polymsg_gen.go"}},
 	{"easyproto", bound(form{name: "easyproto"}, "fmt", "strings", "github.com/VictoriaMetrics/easyproto"), []string{"bind/easyproto_gen.go"}},
 	{"hyperpb", bound(form{name: "hyperpb"}, "buf.build/go/hyperpb", "google.golang.org/protobuf/reflect/protoreflect"), []string{"bind/hyperpb_gen.go"}},

@@ -10,9 +10,6 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// byMethods has protobuf's generator make messages with methods in place of fields.
-const byMethods = "default_api_level=API_OPAQUE"
-
 // plugin runs a protoc plug-in of tools/go.mod.
 func plugin(name, parameter string) step {
 	return func(s *schema, dir string, files []*descriptorpb.FileDescriptorProto) error {

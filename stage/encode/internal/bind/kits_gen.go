@@ -9,7 +9,6 @@ import (
 	"postage/stage/encode/internal/flatmsg"
 	"postage/stage/encode/internal/pb"
 	"postage/stage/encode/internal/pbhook"
-	"postage/stage/encode/internal/pbopaque"
 	"postage/stage/encode/internal/pbpool"
 	"postage/stage/encode/internal/plain"
 	"postage/stage/encode/internal/polymsg"
@@ -22,7 +21,6 @@ type BenchmarkKit struct {
 	Protobuf    Form[plain.Benchmark, pb.Benchmark]
 	Hooked      Form[plain.Benchmark, pbhook.Benchmark]
 	Pooled      Form[plain.Benchmark, pbpool.Benchmark]
-	Opaque      Form[plain.Benchmark, pbopaque.Benchmark]
 	Polyglot    Form[plain.Benchmark, polymsg.Benchmark]
 	FromPool    func() *pbpool.Benchmark
 	Easyproto   Easyproto[plain.Benchmark]
@@ -60,12 +58,6 @@ func Benchmark() BenchmarkKit {
 			Read: pbpoolUseBenchmark,
 			Some: pbpoolSomeBenchmark,
 		},
-		Opaque: Form[plain.Benchmark, pbopaque.Benchmark]{
-			From: pbopaqueFromBenchmark,
-			To:   func(v *pbopaque.Benchmark, m *plain.Benchmark) error { pbopaqueToBenchmark(v, m); return nil },
-			Read: pbopaqueUseBenchmark,
-			Some: pbopaqueSomeBenchmark,
-		},
 		Polyglot: Form[plain.Benchmark, polymsg.Benchmark]{
 			From: polymsgFromBenchmark,
 			To:   func(v *polymsg.Benchmark, m *plain.Benchmark) error { polymsgToBenchmark(v, m); return nil },
@@ -102,7 +94,6 @@ type BlobKit struct {
 	Protobuf    Form[plain.Blob, pb.Blob]
 	Hooked      Form[plain.Blob, pbhook.Blob]
 	Pooled      Form[plain.Blob, pbpool.Blob]
-	Opaque      Form[plain.Blob, pbopaque.Blob]
 	Polyglot    Form[plain.Blob, polymsg.Blob]
 	FromPool    func() *pbpool.Blob
 	Easyproto   Easyproto[plain.Blob]
@@ -140,12 +131,6 @@ func Blob() BlobKit {
 			Read: pbpoolUseBlob,
 			Some: pbpoolSomeBlob,
 		},
-		Opaque: Form[plain.Blob, pbopaque.Blob]{
-			From: pbopaqueFromBlob,
-			To:   func(v *pbopaque.Blob, m *plain.Blob) error { pbopaqueToBlob(v, m); return nil },
-			Read: pbopaqueUseBlob,
-			Some: pbopaqueSomeBlob,
-		},
 		Polyglot: Form[plain.Blob, polymsg.Blob]{
 			From: polymsgFromBlob,
 			To:   func(v *polymsg.Blob, m *plain.Blob) error { polymsgToBlob(v, m); return nil },
@@ -179,7 +164,6 @@ type MetricsKit struct {
 	Protobuf    Form[plain.Metrics, pb.Metrics]
 	Hooked      Form[plain.Metrics, pbhook.Metrics]
 	Pooled      Form[plain.Metrics, pbpool.Metrics]
-	Opaque      Form[plain.Metrics, pbopaque.Metrics]
 	Polyglot    Form[plain.Metrics, polymsg.Metrics]
 	FromPool    func() *pbpool.Metrics
 	Easyproto   Easyproto[plain.Metrics]
@@ -217,12 +201,6 @@ func Metrics() MetricsKit {
 			Read: pbpoolUseMetrics,
 			Some: pbpoolSomeMetrics,
 		},
-		Opaque: Form[plain.Metrics, pbopaque.Metrics]{
-			From: pbopaqueFromMetrics,
-			To:   func(v *pbopaque.Metrics, m *plain.Metrics) error { pbopaqueToMetrics(v, m); return nil },
-			Read: pbopaqueUseMetrics,
-			Some: pbopaqueSomeMetrics,
-		},
 		Polyglot: Form[plain.Metrics, polymsg.Metrics]{
 			From: polymsgFromMetrics,
 			To:   func(v *polymsg.Metrics, m *plain.Metrics) error { polymsgToMetrics(v, m); return nil },
@@ -259,7 +237,6 @@ type OrderKit struct {
 	Protobuf    Form[plain.Order, pb.Order]
 	Hooked      Form[plain.Order, pbhook.Order]
 	Pooled      Form[plain.Order, pbpool.Order]
-	Opaque      Form[plain.Order, pbopaque.Order]
 	Polyglot    Form[plain.Order, polymsg.Order]
 	FromPool    func() *pbpool.Order
 	Easyproto   Easyproto[plain.Order]
@@ -297,12 +274,6 @@ func Order() OrderKit {
 			Read: pbpoolUseOrder,
 			Some: pbpoolSomeOrder,
 		},
-		Opaque: Form[plain.Order, pbopaque.Order]{
-			From: pbopaqueFromOrder,
-			To:   func(v *pbopaque.Order, m *plain.Order) error { pbopaqueToOrder(v, m); return nil },
-			Read: pbopaqueUseOrder,
-			Some: pbopaqueSomeOrder,
-		},
 		Polyglot: Form[plain.Order, polymsg.Order]{
 			From: polymsgFromOrder,
 			To:   func(v *polymsg.Order, m *plain.Order) error { polymsgToOrder(v, m); return nil },
@@ -339,7 +310,6 @@ type TinyKit struct {
 	Protobuf    Form[plain.Tiny, pb.Tiny]
 	Hooked      Form[plain.Tiny, pbhook.Tiny]
 	Pooled      Form[plain.Tiny, pbpool.Tiny]
-	Opaque      Form[plain.Tiny, pbopaque.Tiny]
 	Polyglot    Form[plain.Tiny, polymsg.Tiny]
 	FromPool    func() *pbpool.Tiny
 	Easyproto   Easyproto[plain.Tiny]
@@ -376,12 +346,6 @@ func Tiny() TinyKit {
 			To:   func(v *pbpool.Tiny, m *plain.Tiny) error { pbpoolToTiny(v, m); return nil },
 			Read: pbpoolUseTiny,
 			Some: pbpoolSomeTiny,
-		},
-		Opaque: Form[plain.Tiny, pbopaque.Tiny]{
-			From: pbopaqueFromTiny,
-			To:   func(v *pbopaque.Tiny, m *plain.Tiny) error { pbopaqueToTiny(v, m); return nil },
-			Read: pbopaqueUseTiny,
-			Some: pbopaqueSomeTiny,
 		},
 		Polyglot: Form[plain.Tiny, polymsg.Tiny]{
 			From: polymsgFromTiny,
