@@ -74,7 +74,9 @@ func (g *ground) found(below string, o Options) (*Set, error) {
 	if o.Bench == "" {
 		o.Bench = "."
 	}
-	o.Say = g.Logf
+	if o.Say == nil {
+		o.Say = g.Logf
+	}
 	set, err := New(g.Context(), o)
 	if err == nil {
 		g.Cleanup(func() { set.Close() })
@@ -559,10 +561,10 @@ func TestNewTestsOnOldCode(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	g.commit("")
 	g.write(map[string]string{"a/a.go": "package a\n\nconst is = 2\n", "a/a_test.go": has("Both", "2"), "a/b_test.go": has("New", "is")})
-	o := Options{Vary: againstHEAD}
+	builds := 0
 	old := func(tests string) (all []string) {
-		o.Tests = tests
-		set, err := g.found("", o)
+		builds = 0
+		set, err := g.found("", Options{Vary: againstHEAD, Tests: tests, Say: func(string, ...any) { builds++ }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -578,4 +580,9 @@ func TestNewTestsOnOldCode(t *testing.T) {
 		"example.org/m/a BenchmarkNew is new: the old code runs it from the new tests")
 	g.want(old("new"), "Bench/pkg=a/Both it fails: a_test.go:8: 1", "Bench/pkg=a/New ")
 	g.want(old("own"), "Bench/pkg=a/Both ", "example.org/m/a BenchmarkNew is new: HEAD does not have it")
+	g.write(map[string]string{"a/a.go": "package a\n\nconst is = 1\n\nfunc more() {}\n", "a/a_test.go": has("Both", "1")})
+	g.want(old(""), "Bench/pkg=a/Both ", "Bench/pkg=a/New ", "example.org/m/a BenchmarkNew is new: the old code runs it from the new tests")
+	if builds != 2 {
+		t.Errorf("two sides take %d builds, want 2", builds)
+	}
 }

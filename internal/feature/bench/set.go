@@ -149,16 +149,27 @@ func (s *Set) built(ctx context.Context, o *Options) ([]*side, error) {
 	if len(sides) > 1 && o.Vary.OfCode() && !o.All {
 		s.Same = leaveSame(o, sides)
 	}
-	for _, one := range sides {
-		if err := o.build(ctx, one); err != nil {
-			return nil, err
-		}
+	if err := o.build(ctx, now); err != nil {
+		return nil, err
 	}
 	for _, old := range sides[:len(sides)-1] {
-		if o.Tests != "" || old.Revision == "" {
+		lends := o.Tests == "" && old.Revision != ""
+		whole := *old
+		if lends { // what has the same benchmarks and more is built once, with the new tests
+			old.packages = slices.DeleteFunc(slices.Clone(old.packages), func(p Package) bool { return o.onlyAdds(old, now, p) })
+		}
+		if err := o.build(ctx, old); err != nil {
+			return nil, err
+		}
+		if !lends {
 			continue
 		}
 		if err := s.lend(ctx, o, old, now); err != nil {
+			return nil, err
+		}
+		built := old.packages
+		old.packages = whole.packages
+		if err := o.buildRest(ctx, old, built); err != nil {
 			return nil, err
 		}
 	}
@@ -214,6 +225,54 @@ func (s *Set) lend(ctx context.Context, o *Options, old, now *side) error {
 	})
 	old.lent = lent
 	return o.build(ctx, lent)
+}
+
+// onlyAdds reports whether the new side has more benchmarks in a package than the old one, and
+// those that both have in the same words.
+func (o *Options) onlyAdds(old, now *side, p Package) (adds bool) {
+	wanted, _ := parseSelection(o.Bench) // which New has done
+	for _, one := range now.packages {
+		for _, top := range one.Tops {
+			switch {
+			case one.Path != p.Path || wanted.of(top) == "":
+			case !slices.Contains(p.Tops, top):
+				adds = true
+			case changed(now, old, p.Path, top):
+				return false
+			}
+		}
+	}
+	return adds
+}
+
+// buildRest builds what is left of an old side with its own tests, where the new ones do not run
+// all that the new side runs.
+func (o *Options) buildRest(ctx context.Context, old *side, built []Package) error {
+	all := old.packages
+	defer func() { old.packages = all }()
+	old.packages = slices.DeleteFunc(slices.Clone(all), func(p Package) bool {
+		return slices.ContainsFunc(built, func(is Package) bool { return is.Path == p.Path }) || old.lent != nil && old.lent.runs(p, o.Bench)
+	})
+	return o.build(ctx, old)
+}
+
+// runs reports whether all functions of a package that the pattern selects were found, and none
+// failed.
+func (s *side) runs(p Package, pattern string) bool {
+	wanted, _ := parseSelection(pattern) // which New has done
+	for _, top := range p.Tops {
+		if wanted.of(top) == "" {
+			continue
+		}
+		in := func(one Benchmark) bool {
+			function, _, _ := strings.Cut(one.Name, "/")
+			return function == top && (one.Failed == "" || one.Skips)
+		}
+		if !slices.ContainsFunc(s.benchmarks[p.Path], in) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(s.benchmarks[p.Path], func(one Benchmark) bool { return one.Failed != "" && !one.Skips })
 }
 
 func foldersOf(packages []Package) (all []string) {
@@ -348,9 +407,12 @@ func (s *Set) joinOne(o Options, now, old *side, p Package, one *Benchmark, of s
 	var was *Benchmark
 	if old != nil {
 		if was = find(old.benchmarks[p.Path], one.Name); was == nil && old.lent != nil {
+			same := !changed(now, old, p.Path, one.Name)
 			if was = find(old.lent.benchmarks[p.Path], one.Name); was != nil && was.Failed == "" {
 				old = old.lent
-				s.Warnings = append(s.Warnings, fmt.Sprintf("%s %s is new: the old code runs it from the new tests", p.Path, one.Name))
+				if !same {
+					s.Warnings = append(s.Warnings, fmt.Sprintf("%s %s is new: the old code runs it from the new tests", p.Path, one.Name))
+				}
 			} else {
 				was = nil
 			}
