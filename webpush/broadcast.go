@@ -54,14 +54,15 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 		sealer, forgetKeys := c.sealer.forBroadcast()
 		defer forgetKeys()
 		b.job = &job{client: c, sealer: sealer, msg: msg, opts: opts, patient: true}
-		b.known.max, b.unknown.max = knownFactor*c.cfg.Limits.Concurrency, unknownFactor*c.cfg.Limits.Concurrency
+		b.pools.known.max = knownFactor * c.cfg.Limits.Concurrency
+		b.pools.unknown.max = unknownFactor * c.cfg.Limits.Concurrency
 
 		var stop, cancel context.CancelFunc
 		b.ctx, stop = context.WithCancel(ctx)
 		b.requests, cancel = context.WithCancel(context.WithoutCancel(ctx))
 		b.ticker = time.NewTicker(tickTime)
 		defer b.close()
-		defer close(b.left)
+		defer close(b.crew.left)
 		defer cancel()
 		defer stop()
 		defer b.ticker.Stop()
@@ -70,14 +71,14 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 }
 
 type broadcast struct {
-	*job
+	job      *job
 	ctx      context.Context // while it lasts requests start
 	requests context.Context // they may run on until it ends
 	yield    func(Subscription, Result) bool
 
-	lanes          map[string]*lane // by origin
-	known, unknown pool
-	*crew
+	lanes  map[string]*lane // by origin
+	pools  pools
+	crew   *crew
 	ticker *time.Ticker
 
 	ended   bool // there are no more subscriptions
@@ -99,7 +100,7 @@ func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 
 // take queues a message, or yields its result at once.
 func (b *broadcast) take(sub Subscription, index int64) bool {
-	for b.pending >= b.client.cfg.Limits.Backlog {
+	for b.pending >= b.job.client.cfg.Limits.Backlog {
 		if !b.wait() {
 			return false
 		}
@@ -113,14 +114,14 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 		return b.hand(sub, index, d.fail(Invalid, errNoSubscription))
 	}
 	l := b.lane(sub.Origin())
-	if l.stalled && b.stalled >= b.client.cfg.Limits.Backlog/2 || l.refuses(time.Now()) {
+	if l.stalled && b.stalled >= b.job.client.cfg.Limits.Backlog/2 || l.refuses(time.Now()) {
 		d := l.delivery(recipient{sub, index})
 		return b.hand(sub, index, d.deferred(time.Now()))
 	}
 	l.add(recipient{sub, index})
 	for {
 		select {
-		case r := <-b.results:
+		case r := <-b.crew.results:
 			if !b.hand(r.sub, r.index, r.result) {
 				return false
 			}
@@ -128,7 +129,7 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 			if !b.tick() {
 				return false
 			}
-		case text := <-b.panics:
+		case text := <-b.crew.panics:
 			panic(text)
 		default:
 			return true
@@ -139,10 +140,7 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 func (b *broadcast) lane(name string) *lane {
 	l, ok := b.lanes[name]
 	if !ok {
-		l = &lane{b: b, origin: b.client.origin(name), pool: &b.unknown, window: 1, progress: time.Now()}
-		if KnownPushService(name) {
-			l.pool = &b.known
-		}
+		l = &lane{b: b, origin: b.job.client.origin(name), pool: b.pools.of(name), window: 1, progress: time.Now()}
 		b.lanes[name] = l
 	}
 	return l
@@ -155,9 +153,9 @@ func (b *broadcast) wait() bool {
 		end = nil // what is left are results of requests under way
 	}
 	select {
-	case r := <-b.results:
+	case r := <-b.crew.results:
 		return b.hand(r.sub, r.index, r.result)
-	case text := <-b.panics:
+	case text := <-b.crew.panics:
 		panic(text)
 	case <-b.ticker.C:
 		return b.tick()
@@ -194,14 +192,14 @@ func (b *broadcast) tick() bool {
 		l.mu.Lock()
 		if l.stalled {
 			b.stalled += l.pending()
-			if excess := b.stalled - b.client.cfg.Limits.Backlog/2; excess > 0 && b.pending >= b.client.cfg.Limits.Backlog {
+			if excess := b.stalled - b.job.client.cfg.Limits.Backlog/2; excess > 0 && b.pending >= b.job.client.cfg.Limits.Backlog {
 				given = append(given, l.takeLocked(min(excess, l.pending()))...)
 				b.stalled -= excess
 			}
 		}
 		idle := l.pending() == 0 && l.running == 0
 		var held []*delivery
-		if idle && (b.ended || b.pending >= b.client.cfg.Limits.Backlog) { // nothing can be learned of them any more
+		if idle && (b.ended || b.pending >= b.job.client.cfg.Limits.Backlog) { // nothing can be learned of them any more
 			held, l.held = l.held, nil
 		}
 		idle = idle && len(l.held) == 0 && now.Sub(l.progress) > time.Minute
@@ -234,7 +232,7 @@ func (b *broadcast) close() {
 		}
 		l.mu.Unlock()
 	}
-	b.workers.Wait()
+	b.crew.workers.Wait()
 }
 
 func (b *broadcast) hand(sub Subscription, index int64, r Result) bool {

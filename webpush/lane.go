@@ -88,7 +88,7 @@ func (l *lane) startLocked() {
 	}
 	now := time.Now()
 	for due := l.dueOrWaitLocked(now); due > 0 && l.running < l.window && l.pool.acquire(l); due-- {
-		if !l.b.spawn(l.work) {
+		if !l.b.crew.spawn(l.work) {
 			l.pool.release(false)
 			return
 		}
@@ -161,7 +161,7 @@ func (l *lane) next(free *delivery) *delivery {
 		l.leaveAndUnlock()
 		return nil
 	}
-	if rate := l.b.client.cfg.Limits.Rate; rate > 0 {
+	if rate := l.b.job.client.cfg.Limits.Rate; rate > 0 {
 		l.nextSend = later(l.nextSend, now.Add(-50*time.Millisecond)).Add(time.Duration(float64(time.Second) / rate))
 	}
 	defer l.mu.Unlock()
@@ -207,7 +207,7 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	default:
 		if !l.origin.isSuspect() {
 			l.progress = now
-			l.window = min(l.window+1, l.b.client.cfg.Limits.Concurrency)
+			l.window = min(l.window+1, l.b.job.client.cfg.Limits.Concurrency)
 			if d.last == Accepted && len(l.held) > 0 {
 				believed = l.believeLocked(d.sentAt)
 			}
@@ -227,9 +227,9 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	}
 	lent := l.lent > 0
 	l.mu.Unlock()
-	taken := !done || held || l.b.deliver(d.recipient, d.settle(l.b.requests, r))
+	taken := !done || held || l.b.crew.deliver(d.recipient, d.settle(l.b.requests, r))
 	for _, h := range believed {
-		taken = taken && l.b.deliver(h.recipient, h.settle(l.b.requests, h.waiting))
+		taken = taken && l.b.crew.deliver(h.recipient, h.settle(l.b.requests, h.waiting))
 	}
 	if !taken || lent {
 		l.mu.Lock()
@@ -286,9 +286,9 @@ func (l *lane) tick(now time.Time) (given []*delivery) {
 // hopelessLocked reports whether messages should not wait for this service: it is
 // paused for longer than they may wait, or has been silent for too long.
 func (l *lane) hopelessLocked(now time.Time) bool {
-	patience := l.b.client.cfg.Limits.Patience
+	patience := l.b.job.client.cfg.Limits.Patience
 	left := l.origin.pause(now)
-	if left > 0 && left > min(patience, l.b.opts.ttl()) {
+	if left > 0 && left > min(patience, l.b.job.opts.ttl()) {
 		return true
 	}
 	return l.pending() > 0 && now.Sub(l.progress) > patience
@@ -322,6 +322,16 @@ type pool struct {
 	used    int
 	lent    int
 	waiting []*lane
+}
+
+// pools keep the services that [KnownPushService] knows apart from all others.
+type pools struct{ known, unknown pool }
+
+func (p *pools) of(origin string) *pool {
+	if KnownPushService(origin) {
+		return &p.known
+	}
+	return &p.unknown
 }
 
 func (p *pool) acquire(l *lane) bool {
@@ -376,7 +386,7 @@ func (p *pool) unlockAndWake() {
 	}
 	p.mu.Unlock()
 	for _, l := range woken {
-		l.b.spawn(l.kick) // not here: the caller may hold another lane
+		l.b.crew.spawn(l.kick) // not here: the caller may hold another lane
 	}
 }
 
