@@ -138,8 +138,8 @@ func (b *bind) sendTwice(ctx context.Context) error {
 	return errAgain
 }
 
-// savepoint is the name of the savepoints inside of the caller's transaction, which are gone when a
-// call returns.
+// savepoint names the savepoints that a call makes in the caller's transaction. It releases them
+// before it returns.
 const savepoint = "pgbulk"
 
 // saves reports whether the rows go after a savepoint in the caller's transaction: the search for a

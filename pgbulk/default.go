@@ -37,7 +37,7 @@ func defaultsOf(row []any) (d defaults) {
 	return d
 }
 
-// given are those of n columns that a row has values for.
+// given lists the columns that a row has values for, out of n.
 func (d defaults) given(n int) []int {
 	columns := make([]int, 0, n)
 	for i := range n {

@@ -98,10 +98,9 @@ func (c *session) orderBy() string {
 	return " order by " + strings.Join(key, ", ")
 }
 
-// fromStage is the i-th column as the stage has it, of a parameter's type. Text is to be read by
-// the type's input function. A cast does that for PostgreSQL's own types, but for regclass. Other
-// types may have a cast from text that does something else; an array is always read by input
-// functions.
+// fromStage reads the i-th column out of the stage, with the type that a parameter for it has. The
+// type's input function must read text. A cast calls it for PostgreSQL's own types, except regclass.
+// Other types may have a cast from text that does something else; an array always calls it.
 func (c *session) fromStage(i int) string {
 	col, cast := &c.enc.columns[i], c.plan.layout.attributes[i].cast
 	switch {

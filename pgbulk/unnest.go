@@ -40,8 +40,8 @@ type field struct {
 // array_recv in PostgreSQL's arrayfuncs.c.
 const unnestHeader = 5 * 4
 
-// writeArrays writes the chunk as one INSERT ... SELECT with an array a column, whose elements unnest
-// has in step
+// writeArrays writes the chunk as one INSERT ... SELECT with an array a column. The server takes one
+// element of each array for a row
 // (https://www.postgresql.org/docs/current/xfunc-sql.html#XFUNC-SQL-FUNCTIONS-RETURNING-SET). An
 // element of a binary array looks as a parameter does. The statement is the same for any number of
 // rows, and is parsed once.

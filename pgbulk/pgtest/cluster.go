@@ -22,7 +22,7 @@ import (
 // superuser is the scratch cluster's only role.
 const superuser = "postgres"
 
-// process is the server's, of which err is to be read after done is closed.
+// process is the server's first process. Read err after done is closed.
 type process struct {
 	*os.Process
 	done chan struct{}

@@ -24,8 +24,8 @@ var usualFolders = []string{
 	"/Applications/Postgres.app/Contents/Versions/*/bin",
 }
 
-// Find returns the folder of PostgreSQL's server programs: that of pg_config --bindir, of the
-// initdb on PATH, or the newest of the usual folders of packages. Its error wraps ErrNone.
+// Find returns the folder of PostgreSQL's server programs: what pg_config --bindir says, where the
+// initdb on PATH is, or the newest folder where packages put them. Its error wraps ErrNone.
 func Find() (string, error) { return find(usualFolders) }
 
 func find(folders []string) (string, error) {

@@ -14,7 +14,8 @@ const (
 	roomyName = precomputedName + "/sndbuf=2MB"
 )
 
-// precomputed sends protocol bytes made beforehand, in one write, and reads the answers. A program that has rows, but not these bytes, cannot do that.
+// precomputed sends protocol bytes made beforehand, in one write, and reads the answers. A program
+// that has rows, but not these bytes, cannot do that.
 func precomputed(settings string) *contender {
 	return &contender{
 		name: precomputedName + settings, module: pgxModule, floor: true,

@@ -155,7 +155,7 @@ func bodiesOf(messages []byte) (bodies []byte, err error) {
 		}
 		n := 1 + int(binary.BigEndian.Uint32(messages[1:]))
 		if n < 5 || n > len(messages) {
-			return append(bodies, messages[5:]...), fmt.Errorf("a message of type %q and %d bytes was received, of which there are %d", messages[0], n, len(messages))
+			return append(bodies, messages[5:]...), fmt.Errorf("a message of type %q and %d bytes was received, and only %d bytes came", messages[0], n, len(messages))
 		}
 		bodies = append(bodies, messages[5:n]...)
 		messages = messages[n:]
