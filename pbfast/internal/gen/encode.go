@@ -62,7 +62,7 @@ func (g encoder) encodeFields(msg *message) {
 
 // inlined says whether a message is encoded where it is a field, without a call.
 func (g *generator) inlined(msg *message) bool {
-	return !g.model.hybrid[msg.file] && len(msg.fields) <= 2 && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) })
+	return len(msg.fields) <= 2 && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) })
 }
 
 // bounded says whether a message is of a few numbers: it is encoded forwards, as no length has to

@@ -8,12 +8,12 @@ import (
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/gofeaturespb"
 )
 
 // A message is one that methods are generated for.
 type message struct {
 	*protogen.Message
-	file    *protogen.File
 	fields  []*field // by number
 	ordered []*field // as protobuf-go encodes them
 	slots   []*field // those whose values are in the parts
@@ -81,24 +81,23 @@ func (f *field) ownTag() uint64 {
 type model struct {
 	messages map[protoreflect.FullName]*message
 	files    map[*protogen.File][]*message
-	hybrid   map[*protogen.File]bool
 	sizes    map[*message]int // what sizeOf returned; huge while it is at it
 }
 
 // newModel collects the messages of one Go package for which code can be generated. skipped says
 // which others there are, and why.
-func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*protogen.File]bool, options Options) (m *model, skipped []string) {
-	m = &model{map[protoreflect.FullName]*message{}, map[*protogen.File][]*message{}, hybrid, map[*message]int{}}
+func newModel(files []*protogen.File, own protogen.GoImportPath, options Options) (m *model, skipped []string) {
+	m = &model{map[protoreflect.FullName]*message{}, map[*protogen.File][]*message{}, map[*message]int{}}
 	var add func(file *protogen.File, list []*protogen.Message)
 	add = func(file *protogen.File, list []*protogen.Message) {
 		for _, msg := range list {
 			if msg.Desc.IsMapEntry() {
 				continue
 			}
-			if why := unsupported(msg, hybrid[file], options); why != "" {
+			if why := unsupported(msg, options); why != "" {
 				skipped = append(skipped, fmt.Sprintf("%s: %s: left to protobuf-go", msg.Desc.FullName(), why))
 			} else {
-				own := newMessage(file, msg)
+				own := newMessage(msg)
 				m.messages[msg.Desc.FullName()] = own
 				m.files[file] = append(m.files[file], own)
 			}
@@ -130,26 +129,26 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*pro
 				child.group = true
 			}
 		}
-		if !hybrid[msg.file] { // what is in them depends on a build tag, which other files do not have
-			m.slotsOf(msg)
-		}
+		m.slotsOf(msg)
 	}
 	return m, skipped
 }
 
-// unsupported says why a message is left to protobuf-go. A message of the hybrid API must suit both
-// the open API and the opaque one.
-func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
+// unsupported says why a message is left to protobuf-go.
+func unsupported(msg *protogen.Message, options Options) string {
 	if slices.Contains(options.Skip, string(msg.Desc.FullName())) {
 		return "named by skip"
+	}
+	if msg.APILevel == gofeaturespb.GoFeatures_API_HYBRID { // its structs depend on a build tag
+		return "has the hybrid API"
 	}
 	if extensible(msg) {
 		return "can hold extensions"
 	}
-	if (opaque(msg) || hybrid) && lazy(msg) {
+	if opaque(msg) && lazy(msg) {
 		return "has fields that are decoded lazily"
 	}
-	if opaque(msg) && !hybrid {
+	if opaque(msg) {
 		return ""
 	}
 	names := options.methods()
@@ -167,8 +166,8 @@ func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
 	return ""
 }
 
-func newMessage(file *protogen.File, msg *protogen.Message) *message {
-	m := &message{Message: msg, file: file}
+func newMessage(msg *protogen.Message) *message {
+	m := &message{Message: msg}
 	for _, f := range msg.Fields {
 		m.fields = append(m.fields, newField(f))
 	}
@@ -272,9 +271,6 @@ const (
 // sizeOf estimates the bytes of a message's struct and all of its slots. It is huge for a message
 // that contains itself, or another that does.
 func (m *model) sizeOf(msg *message) int {
-	if m.hybrid[msg.file] {
-		return huge
-	}
 	if size, ok := m.sizes[msg]; ok {
 		return size
 	}

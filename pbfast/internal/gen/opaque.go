@@ -14,14 +14,6 @@ import (
 
 func opaque(msg *protogen.Message) bool { return msg.APILevel == gofeaturespb.GoFeatures_API_OPAQUE }
 
-// setOpaque sets the API of messages with all that are declared in them.
-func setOpaque(messages []*protogen.Message) {
-	for _, msg := range messages {
-		msg.APILevel = gofeaturespb.GoFeatures_API_OPAQUE
-		setOpaque(msg.Messages)
-	}
-}
-
 func (f *field) opaque() bool { return opaque(f.Parent) }
 
 const hidden = "xxx_hidden_"

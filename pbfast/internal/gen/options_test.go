@@ -54,10 +54,12 @@ func TestSlowerIsNotHooked(t *testing.T) {
 	}
 }
 
-// What is decoded lazily is left to protobuf-go, with a note; with the open API nothing is.
+// What is decoded lazily is left to protobuf-go, with a note, and so is the hybrid API; with the open
+// API nothing is.
 func TestLazy(t *testing.T) {
 	for level, want := range map[gofeaturespb.GoFeatures_APILevel]string{
 		gofeaturespb.GoFeatures_API_OPAQUE: "lazy.p_a.Outer: has fields that are decoded lazily: left to protobuf-go",
+		gofeaturespb.GoFeatures_API_HYBRID: "lazy.p_a.Outer: has the hybrid API: left to protobuf-go\nlazy.p_a.Inner: has the hybrid API: left to protobuf-go",
 		gofeaturespb.GoFeatures_API_OPEN:   "",
 	} {
 		inner := fieldOf("inner", 1, tMessage, ".lazy.p_a.Inner")
@@ -81,7 +83,7 @@ func TestSlotsAreBounded(t *testing.T) {
 		outer.Field = append(outer.Field, fieldOf(fmt.Sprint("f", 2*n), 1+2*n, tMessage, ".slots.p_a.Inner"), fieldOf(fmt.Sprint("f", 1+2*n), 2+2*n, tInt32, ""))
 	}
 	plugin := pluginFor(t, newFile("slots", "a", "proto2", noAPI, inner, outer))
-	m, _ := newModel(plugin.Files, plugin.Files[0].GoImportPath, nil, Options{})
+	m, _ := newModel(plugin.Files, plugin.Files[0].GoImportPath, Options{})
 	bytes := 0
 	for _, f := range m.messages["slots.p_a.Outer"].slots {
 		bytes += 8
