@@ -46,7 +46,9 @@ var serviceHosts = []string{"wrongkey.example", "goneforawhile.example", "overlo
 // services are four push services behind one address. Each answers after 100 ms.
 type services struct {
 	begun time.Time
-	key   string // that the subscriptions of wrongkey.example were made with
+	gone  time.Duration // until when goneforawhile.example says so
+	asked time.Duration // how long overloaded.example asks for
+	key   string        // that the subscriptions of wrongkey.example were made with
 
 	mu       sync.Mutex
 	accepted map[string]int
@@ -69,10 +71,10 @@ func (s *services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Host == "wrongkey.example" && !strings.HasSuffix(r.Header.Get("Authorization"), "k="+s.key):
 		w.WriteHeader(http.StatusForbidden)
-	case r.Host == "goneforawhile.example" && at > 500*time.Millisecond && at < 5*time.Second:
+	case r.Host == "goneforawhile.example" && at > 500*time.Millisecond && at < s.gone:
 		w.WriteHeader(http.StatusNotFound)
-	case r.Host == "overloaded.example" && at < 7*time.Second:
-		w.Header().Set("Retry-After", "8")
+	case r.Host == "overloaded.example" && at < s.asked-time.Second:
+		w.Header().Set("Retry-After", fmt.Sprint(s.asked.Seconds()))
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case isEnded(r.URL.Path):
 		w.WriteHeader(http.StatusGone)
@@ -101,7 +103,7 @@ type stage struct {
 func newStage(t *testing.T, each int, hosts ...string) *stage {
 	t.Helper()
 	t.Parallel()
-	s := &stage{services: &services{accepted: make(map[string]int)}, folder: t.TempDir()}
+	s := &stage{services: &services{gone: 5 * time.Second, asked: 8 * time.Second, accepted: make(map[string]int)}, folder: t.TempDir()}
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -262,6 +264,9 @@ func TestFourServices(t *testing.T) {
 		each = 12_500
 	}
 	s := newStage(t, each, serviceHosts...)
+	if os.Getenv("POSTAGE_LONG") == "hours" {
+		s.gone, s.asked = time.Minute, 2*time.Minute
+	}
 	for _, running := range []time.Duration{1500 * time.Millisecond, 2 * time.Second} {
 		said, code := s.broadcast(t, func(p *os.Process) {
 			time.Sleep(running)
