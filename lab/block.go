@@ -258,7 +258,8 @@ const (
 	mostFewer = 16
 )
 
-// shared is the number of operations that both sides' batches have, of which now and old fill one.
+// shared is the number of operations that both sides' batches have. The new side fills a batch with
+// now, the old side with old.
 func shared(now, old int) int {
 	if old > now/mostLonger {
 		return now

@@ -13,7 +13,7 @@ import (
 const monitor = "runtime.sysmon"
 
 // readParts reads an output of callgrind: the instructions that each function executed itself,
-// without those of the monitor. See valgrind.org/docs/manual/cl-format.html.
+// without the runtime's monitor. See valgrind.org/docs/manual/cl-format.html.
 func readParts(file string) (map[string]float64, error) {
 	f, err := os.Open(file)
 	if err != nil {

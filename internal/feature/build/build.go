@@ -19,7 +19,7 @@ import (
 type Target struct {
 	Package string   // as the go command in the source's folder takes it; one
 	Test    bool     // its test binary, as go test -c makes it, in place of its program
-	Flags   []string // those of go build: "-tags=…", "-pgo=…", "-ldflags=…"
+	Flags   []string // for go build: "-tags=…", "-pgo=…", "-ldflags=…"
 }
 
 // Layouts builds the target in so many function layouts, with the linker's seeds 1, 2, 3 …, and
@@ -108,8 +108,8 @@ func suffix() string {
 	return ""
 }
 
-// withLDFlags adds the layout's seed, 0 for none, to the linker's flags among those of go build,
-// and leaves out debugging information, which nothing reads and which takes a third of the linking
+// withLDFlags adds the layout's seed, 0 for none, to the linker's flags in a go build's flags, and
+// leaves out debugging information, which nothing reads and which takes a third of the linking
 // time.
 func withLDFlags(flags []string, seed int) []string {
 	add := " -w"

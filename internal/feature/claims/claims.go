@@ -115,7 +115,7 @@ func Check(all []Claim, runs []*record.Record) Claims {
 	for i, run := range runs {
 		results[i] = byRow(run)
 	}
-	checked := Claims{Note: fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published, or below what it allows at most (times: give or take %.0f%%); allocations are counted, and none published means none allowed.", Tolerance, 100*(NoMore-1))}
+	checked := Claims{Note: fmt.Sprintf("Published and measured figures are ratios. Ratios of times have 95%% intervals. A claim holds if they lie within a factor of %v of what was published, or below what it allows at most (times: give or take %.0f%%); allocations are counted, and none published means none allowed.", Tolerance, 100*(NoMore-1))}
 	for _, c := range all {
 		number := map[Verdict]int{}
 		own, held := 0, 0 // measures the page's own way

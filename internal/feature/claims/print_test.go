@@ -37,7 +37,7 @@ func checked() Claims {
 	rightly.What, rightly.Implied, rightly.Published = "without its mistake", true, 1
 	all[2].Measures[0].Verdict = "holds"
 	all[2].Measures = append(all[2].Measures, rightly)
-	return Claims{all, "Published and measured are ratios, those of times with 95% intervals. A claim holds if they lie within a factor of 1.25 of what was published, or below what it allows at most (times: give or take 2%); allocations are counted, and none published means none allowed."}
+	return Claims{all, "Published and measured figures are ratios. Ratios of times have 95% intervals. A claim holds if they lie within a factor of 1.25 of what was published, or below what it allows at most (times: give or take 2%); allocations are counted, and none published means none allowed."}
 }
 
 func TestClaims(t *testing.T) {

@@ -71,7 +71,7 @@ type divider struct {
 	found    []division
 }
 
-// search divides all windows. Those of one length overlap by half.
+// search divides all windows. Windows of one length overlap by half.
 func (d *divider) search() {
 	n := len(d.x)
 	var all []division

@@ -225,7 +225,7 @@ func (a *attributor) frame(fn *profile.Function) *frame {
 	return f
 }
 
-// methodOf finds the type, "" for none, and the function in a name. A closure has those of the
+// methodOf finds the type, "" for none, and the function in a name. A closure counts as the
 // function that it is in: "(*Order[...]).Marshal.func1" has Order and Marshal.
 func methodOf(name string) (typ, method string) {
 	parts := strings.Split(bracketed.ReplaceAllString(name, ""), ".")

@@ -194,7 +194,7 @@ func savingColumns() []report.Column[saving] {
 	}
 }
 
-// writeSavings writes what a change would save, and of which places that is not known.
+// writeSavings writes what a change would save, and for which places nobody knows it.
 func writeSavings(d *report.Doc, from string, sites []Site) {
 	var all []saving
 	for _, site := range sites {

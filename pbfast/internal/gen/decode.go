@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A decoder writes the functions that decode, or those of UnmarshalReuse.
+// A decoder writes the functions that decode, into a fresh message or into a used one.
 type decoder struct {
 	*generator
 	reusing bool
