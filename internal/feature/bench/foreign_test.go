@@ -585,4 +585,7 @@ func TestNewTestsOnOldCode(t *testing.T) {
 	if builds != 2 {
 		t.Errorf("two sides take %d builds, want 2", builds)
 	}
+	g.write(map[string]string{"a/b_test.go": has("New", "two()"), "a/a.go": "package a\n\nconst is = 2\n\nfunc two() int { return 2 }\n"})
+	g.want(old(""), "Bench/pkg=a/Both ", "example.org/m/a BenchmarkNew is new: HEAD does not have it",
+		"example.org/m/a: the new tests do not build with the old code: go test: exit status 1: # example.org/m/a [example.org/m/a.test]\na/b_test.go:7:11: undefined: two")
 }

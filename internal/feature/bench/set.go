@@ -369,6 +369,9 @@ func (s *Set) join(o Options, now, old *side, of string) {
 			for _, one := range now.benchmarks[p.Path] {
 				s.joinOne(o, now, old, p, &one, of)
 			}
+			if old != nil && old.lent != nil && old.lent.failed[p.Path] != nil {
+				s.pass("%s: the new tests do not build with the old code: %v", p.Path, old.lent.failed[p.Path])
+			}
 		}
 	}
 	if old == nil {
