@@ -140,7 +140,7 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 func (b *broadcast) lane(name string) *lane {
 	l, ok := b.lanes[name]
 	if !ok {
-		l = &lane{b: b, origin: b.job.client.origin(name), pool: b.pools.of(name), window: 1, progress: time.Now()}
+		l = &lane{b: b, origin: b.job.client.origin(name), pool: b.pools.of(name), window: window{size: 1}, progress: time.Now()}
 		b.lanes[name] = l
 	}
 	return l
@@ -172,7 +172,7 @@ func (b *broadcast) drain() bool {
 	b.drained = true
 	for _, l := range b.lanes {
 		l.mu.Lock()
-		taken := l.takeLocked(l.pending())
+		taken := l.takeLocked(l.queue.pending())
 		l.mu.Unlock()
 		for _, d := range taken {
 			if !b.hand(d.sub, d.index, d.fail(Canceled, b.ctx.Err())) {
@@ -191,21 +191,21 @@ func (b *broadcast) tick() bool {
 		given := l.tick(now)
 		l.mu.Lock()
 		if l.stalled {
-			b.stalled += l.pending()
+			b.stalled += l.queue.pending()
 			if excess := b.stalled - b.job.client.cfg.Limits.Backlog/2; excess > 0 && b.pending >= b.job.client.cfg.Limits.Backlog {
-				given = append(given, l.takeLocked(min(excess, l.pending()))...)
+				given = append(given, l.takeLocked(min(excess, l.queue.pending()))...)
 				b.stalled -= excess
 			}
 		}
-		idle := l.pending() == 0 && l.running == 0
+		idle := l.queue.pending() == 0 && l.workers.running == 0
 		var held []*delivery
 		if idle && (b.ended || b.pending >= b.job.client.cfg.Limits.Backlog) { // nothing can be learned of them any more
-			held, l.held = l.held, nil
+			held, l.queue.held = l.queue.held, nil
 		}
-		idle = idle && len(l.held) == 0 && now.Sub(l.progress) > time.Minute
+		idle = idle && len(l.queue.held) == 0 && now.Sub(l.progress) > time.Minute
 		l.mu.Unlock()
 		for _, d := range held {
-			if !b.hand(d.sub, d.index, d.settle(b.ctx, d.waiting)) {
+			if !b.hand(d.sub, d.index, d.settle(b.ctx, d.past.waiting)) {
 				return false
 			}
 		}

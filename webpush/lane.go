@@ -21,13 +21,9 @@ type lane struct {
 	pool   *pool
 
 	mu       sync.Mutex
-	fresh    bag
-	late     []*delivery // tried before, to be tried again; the first next
-	held     []*delivery // refused, and to be believed once the origin takes a message that is sent later
-	window   int
-	cut      time.Time // when the window was last halved
-	running  int       // workers
-	lent     int       // workers that no longer count in the pool
+	queue    queue
+	window   window
+	workers  workers
 	progress time.Time // when the service last took a message, or was given one after it had none
 	nextSend time.Time // with a rate
 	timer    *time.Timer
@@ -35,7 +31,23 @@ type lane struct {
 	inPool   bool // waits for room in the pool; guarded by the pool's lock
 }
 
-func (l *lane) pending() int { return len(l.fresh) + len(l.late) }
+// window is how many requests may be under way.
+type window struct {
+	size int
+	cut  time.Time // when it was last halved
+}
+
+// workers are how many send requests. Those lent no longer count in the pool.
+type workers struct{ running, lent int }
+
+// A queue has the messages that wait.
+type queue struct {
+	fresh bag
+	late  []*delivery // tried before, to be tried again; the first next
+	held  []*delivery // refused, and to be believed once the origin takes a message that is sent later
+}
+
+func (q *queue) pending() int { return len(q.fresh) + len(q.late) }
 
 // delivery is a message to a recipient of the lane.
 func (l *lane) delivery(to recipient) delivery {
@@ -58,19 +70,19 @@ func (b *bag) take() recipient {
 	return taken
 }
 
-// pushLate queues a delivery to be tried again, behind those whose time comes before.
-func (l *lane) pushLate(d *delivery) {
-	i, _ := slices.BinarySearchFunc(l.late, d, func(a, b *delivery) int { return a.notBefore.Compare(b.notBefore) })
-	l.late = slices.Insert(l.late, i, d)
+// pushLate queues a delivery to be tried again, behind the ones whose time comes before.
+func (q *queue) pushLate(d *delivery) {
+	i, _ := slices.BinarySearchFunc(q.late, d, func(a, b *delivery) int { return a.past.notBefore.Compare(b.past.notBefore) })
+	q.late = slices.Insert(q.late, i, d)
 }
 
 // add queues a message.
 func (l *lane) add(w recipient) {
 	l.mu.Lock()
-	if l.pending() == 0 && l.running == 0 {
+	if l.queue.pending() == 0 && l.workers.running == 0 {
 		l.progress = time.Now()
 	}
-	l.fresh = append(l.fresh, w)
+	l.queue.fresh = append(l.queue.fresh, w)
 	l.startLocked()
 	l.mu.Unlock()
 }
@@ -83,16 +95,16 @@ func (l *lane) kick() {
 }
 
 func (l *lane) startLocked() {
-	if l.running >= l.window || l.pending() == 0 || l.b.ctx.Err() != nil {
+	if l.workers.running >= l.window.size || l.queue.pending() == 0 || l.b.ctx.Err() != nil {
 		return
 	}
 	now := time.Now()
-	for due := l.dueOrWaitLocked(now); due > 0 && l.running < l.window && l.pool.acquire(l); due-- {
+	for due := l.dueOrWaitLocked(now); due > 0 && l.workers.running < l.window.size && l.pool.acquire(l); due-- {
 		if !l.b.crew.spawn(l.work) {
 			l.pool.release(false)
 			return
 		}
-		l.running++
+		l.workers.running++
 	}
 }
 
@@ -100,7 +112,7 @@ func (l *lane) startLocked() {
 // time when one may.
 func (l *lane) dueOrWaitLocked(now time.Time) int {
 	if left := l.origin.pause(now); left > 0 {
-		l.window = 1 // after it, one message goes first
+		l.window.size = 1 // after it, one message goes first
 		l.kickAfterLocked(left)
 		return 0
 	}
@@ -108,15 +120,15 @@ func (l *lane) dueOrWaitLocked(now time.Time) int {
 		l.kickAfterLocked(left)
 		return 0
 	}
-	n := len(l.fresh)
-	for _, d := range l.late {
-		if n >= l.window || d.notBefore.After(now) {
+	n := len(l.queue.fresh)
+	for _, d := range l.queue.late {
+		if n >= l.window.size || d.past.notBefore.After(now) {
 			break
 		}
 		n++
 	}
-	if n == 0 && len(l.late) > 0 {
-		l.kickAfterLocked(l.late[0].notBefore.Sub(now))
+	if n == 0 && len(l.queue.late) > 0 {
+		l.kickAfterLocked(l.queue.late[0].past.notBefore.Sub(now))
 	}
 	return n
 }
@@ -157,7 +169,7 @@ func (l *lane) work() {
 func (l *lane) next(free *delivery) *delivery {
 	l.mu.Lock()
 	now := time.Now()
-	if l.b.ctx.Err() != nil || l.running > l.window || l.dueOrWaitLocked(now) == 0 || l.running > 1 && l.pool.contended() {
+	if l.b.ctx.Err() != nil || l.workers.running > l.window.size || l.dueOrWaitLocked(now) == 0 || l.workers.running > 1 && l.pool.contended() {
 		l.leaveAndUnlock()
 		return nil
 	}
@@ -165,28 +177,28 @@ func (l *lane) next(free *delivery) *delivery {
 		l.nextSend = later(l.nextSend, now.Add(-50*time.Millisecond)).Add(time.Duration(float64(time.Second) / rate))
 	}
 	defer l.mu.Unlock()
-	if len(l.fresh) > 0 && l.origin.inDoubt() {
+	if len(l.queue.fresh) > 0 && l.origin.inDoubt() {
 		// not one that was refused before
-	} else if len(l.late) > 0 && !l.late[0].notBefore.After(now) {
-		d := l.late[0]
-		l.late[0], l.late = nil, l.late[1:]
+	} else if len(l.queue.late) > 0 && !l.queue.late[0].past.notBefore.After(now) {
+		d := l.queue.late[0]
+		l.queue.late[0], l.queue.late = nil, l.queue.late[1:]
 		return d
-	} else if len(l.fresh) == 0 { // impossible: something is due
+	} else if len(l.queue.fresh) == 0 { // impossible: something is due
 		return nil
 	}
 	if free == nil {
 		free = new(delivery)
 	}
-	*free = l.delivery(l.fresh.take())
+	*free = l.delivery(l.queue.fresh.take())
 	return free
 }
 
 // leaveAndUnlock ends a worker of the locked lane.
 func (l *lane) leaveAndUnlock() {
-	l.running--
-	lent := l.lent > 0
+	l.workers.running--
+	lent := l.workers.lent > 0
 	if lent {
-		l.lent--
+		l.workers.lent--
 	}
 	l.mu.Unlock()
 	l.pool.release(lent)
@@ -198,38 +210,38 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	now := time.Now()
 	var believed []*delivery
 	l.mu.Lock()
-	switch d.last {
+	switch d.past.last {
 	case Canceled, Invalid, Failed:
 	case Unreachable, Unavailable, RateLimited:
-		if d.sentAt.After(l.cut) && (d.last != RateLimited || l.origin.inDoubt()) { // not for a single device
-			l.window, l.cut = max(l.window/2, 1), now
+		if d.past.sentAt.After(l.window.cut) && (d.past.last != RateLimited || l.origin.inDoubt()) { // not for a single device
+			l.window.size, l.window.cut = max(l.window.size/2, 1), now
 		}
 	default:
 		if !l.origin.isSuspect() {
 			l.progress = now
-			l.window = min(l.window+1, l.b.job.client.cfg.Limits.Concurrency)
-			if d.last == Accepted && len(l.held) > 0 {
-				believed = l.believeLocked(d.sentAt)
+			l.window.size = min(l.window.size+1, l.b.job.client.cfg.Limits.Concurrency)
+			if d.past.last == Accepted && len(l.queue.held) > 0 {
+				believed = l.believeLocked(d.past.sentAt)
 			}
 		}
 	}
 	held := done && d.isDoubtful()
 	if held {
-		d.notBefore, d.waiting = now, r
-		l.held = append(l.held, d)
+		d.past.notBefore, d.past.waiting = now, r
+		l.queue.held = append(l.queue.held, d)
 	}
-	if err := l.b.ctx.Err(); err != nil && (!done || d.last == Unreachable) {
+	if err := l.b.ctx.Err(); err != nil && (!done || d.past.last == Unreachable) {
 		r, done = d.fail(Canceled, err), true
 	}
 	if !done {
-		d.notBefore, d.waiting = now.Add(wait), r
-		l.pushLate(d)
+		d.past.notBefore, d.past.waiting = now.Add(wait), r
+		l.queue.pushLate(d)
 	}
-	lent := l.lent > 0
+	lent := l.workers.lent > 0
 	l.mu.Unlock()
 	taken := !done || held || l.b.crew.deliver(d.recipient, d.settle(l.b.requests, r))
 	for _, h := range believed {
-		taken = taken && l.b.crew.deliver(h.recipient, h.settle(l.b.requests, h.waiting))
+		taken = taken && l.b.crew.deliver(h.recipient, h.settle(l.b.requests, h.past.waiting))
 	}
 	if !taken || lent {
 		l.mu.Lock()
@@ -244,12 +256,12 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 // believeLocked takes out the held deliveries that were refused before the origin took a message
 // that was sent at sentAt. Some are asked again instead.
 func (l *lane) believeLocked(sentAt time.Time) (believed []*delivery) {
-	l.held = slices.DeleteFunc(l.held, func(d *delivery) bool {
+	l.queue.held = slices.DeleteFunc(l.queue.held, func(d *delivery) bool {
 		switch {
 		case l.origin.isToBeAskedAgain(d):
-			d.again, d.tries = true, 0
-			l.pushLate(d)
-		case d.notBefore.Before(sentAt):
+			d.past.again, d.past.tries = true, 0
+			l.queue.pushLate(d)
+		case d.past.notBefore.Before(sentAt):
 			believed = append(believed, d)
 		default:
 			return false
@@ -264,16 +276,16 @@ func (l *lane) believeLocked(sentAt time.Time) (believed []*delivery) {
 func (l *lane) tick(now time.Time) (given []*delivery) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	busy := l.running > 0 || l.pending() > 0
+	busy := l.workers.running > 0 || l.queue.pending() > 0
 	l.stalled = busy && (l.origin.pause(now) > 0 || now.Sub(l.progress) > stallTime)
-	if l.stalled && l.running > l.lent {
-		l.lent += l.pool.lend(l.running - l.lent)
+	if l.stalled && l.workers.running > l.workers.lent {
+		l.workers.lent += l.pool.lend(l.workers.running - l.workers.lent)
 	}
 	if l.hopelessLocked(now) {
-		return l.takeLocked(l.pending())
+		return l.takeLocked(l.queue.pending())
 	}
 	end := now.Add(l.origin.pause(now))
-	l.late = slices.DeleteFunc(l.late, func(d *delivery) bool {
+	l.queue.late = slices.DeleteFunc(l.queue.late, func(d *delivery) bool {
 		over := d.left(end) <= 0
 		if over {
 			given = append(given, d)
@@ -291,7 +303,7 @@ func (l *lane) hopelessLocked(now time.Time) bool {
 	if left > 0 && left > min(patience, l.b.job.opts.ttl()) {
 		return true
 	}
-	return l.pending() > 0 && now.Sub(l.progress) > patience
+	return l.queue.pending() > 0 && now.Sub(l.progress) > patience
 }
 
 // refuses reports whether a new message should not even queue.
@@ -304,12 +316,12 @@ func (l *lane) refuses(now time.Time) bool {
 // takeLocked takes up to n messages out of the queue, the last first.
 func (l *lane) takeLocked(n int) (taken []*delivery) {
 	for range n {
-		if len(l.fresh) > 0 {
-			d := l.delivery(l.fresh.take())
+		if len(l.queue.fresh) > 0 {
+			d := l.delivery(l.queue.fresh.take())
 			taken = append(taken, &d)
-		} else if k := len(l.late); k > 0 {
-			taken = append(taken, l.late[k-1])
-			l.late = l.late[:k-1]
+		} else if k := len(l.queue.late); k > 0 {
+			taken = append(taken, l.queue.late[k-1])
+			l.queue.late = l.queue.late[:k-1]
 		}
 	}
 	return taken

@@ -78,7 +78,7 @@ func (o *origin) isSuspect() bool {
 func (o *origin) isToBeAskedAgain(d *delivery) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return !d.notBefore.After(o.cleared) || !d.again && !d.notBefore.After(o.doubted)
+	return !d.past.notBefore.After(o.cleared) || !d.past.again && !d.past.notBefore.After(o.doubted)
 }
 
 // note takes the outcome of an attempt, and reports whether it made the origin suspect.
@@ -108,15 +108,15 @@ func (o *origin) note(d *delivery, outcome Outcome, a *answer, now time.Time) (s
 		if !o.suspect {
 			o.backoff = 0
 		}
-		run, full = &o.refused, d.client.cfg.Limits.Refusals
+		run, full = &o.refused, d.job.client.cfg.Limits.Refusals
 		if outcome == Gone {
-			run, full = &o.gone, d.client.cfg.Limits.Gone
+			run, full = &o.gone, d.job.client.cfg.Limits.Gone
 		}
-		if outcome == Accepted || outcome == TooLarge || d.again || full < 0 {
+		if outcome == Accepted || outcome == TooLarge || d.past.again || full < 0 {
 			return false
 		}
 	}
-	if len(*run) >= min(refusalsToDoubt, full) && d.sentAt.Before(o.decided) {
+	if len(*run) >= min(refusalsToDoubt, full) && d.past.sentAt.Before(o.decided) {
 		return false // it was sent before the doubt or the pause, beside those: it says nothing new
 	}
 	if len(*run) < full {
@@ -131,11 +131,11 @@ func (o *origin) note(d *delivery, outcome Outcome, a *answer, now time.Time) (s
 			return false
 		}
 	}
-	longest := 10 * d.client.cfg.Retry.Max
+	longest := 10 * d.job.client.cfg.Retry.Max
 	if a.retryAfter > 0 { // "now" ends no pause: the service refuses all the same
 		longest = a.retryAfter
 	}
-	o.backoff = min(max(2*o.backoff, 2*d.client.cfg.Retry.Base), maxPause)
+	o.backoff = min(max(2*o.backoff, 2*d.job.client.cfg.Retry.Base), maxPause)
 	wait := min(o.backoff/2+rand.N(o.backoff/2+1), longest)
 	o.until, o.decided = now.Add(wait), now
 	o.cause = "the service is paused since it answered others: " + d.refusal(outcome, a).answer()

@@ -54,16 +54,24 @@ type recipient struct {
 
 // A delivery is one message on its way.
 type delivery struct {
-	*job
 	recipient
+	job    *job
 	origin *origin
 	limit  *timeLimit
+	sealed sealed
+	past   attempts
+}
 
+// sealed is the message as it is sent.
+type sealed struct {
 	header     Header
 	body       []byte       // nil until it is sealed
 	candidates []*VAPIDKeys // that may sign: the first is the one to try
+}
 
-	attempts  int
+// attempts are what became of a message so far.
+type attempts struct {
+	made      int
 	tries     int     // with this key
 	again     bool    // refused once, and asked again
 	ambiguous bool    // an attempt may have been taken though no answer said so
@@ -106,7 +114,7 @@ func (d *delivery) pass(ctx context.Context) (r Result, ok bool) {
 		if pause == 0 {
 			return Result{}, true
 		}
-		tooLong := pause > d.longestWait() || pause >= d.left(now)
+		tooLong := pause > d.job.longestWait() || pause >= d.left(now)
 		if tooLong || sleep(ctx, pause) != nil {
 			if ctx.Err() != nil {
 				return d.fail(Canceled, ctx.Err()), false
@@ -119,8 +127,8 @@ func (d *delivery) pass(ctx context.Context) (r Result, ok bool) {
 // deferred is the result of a message that is not sent to its origin now: the last attempt's
 // refusal, if there was one.
 func (d *delivery) deferred(now time.Time) Result {
-	if d.waiting.Err != nil {
-		return d.waiting
+	if d.past.waiting.Err != nil {
+		return d.past.waiting
 	}
 	e := d.newError(Deferred)
 	e.RetryAfter, e.Err = d.origin.deferral(now)
@@ -131,13 +139,13 @@ func (d *delivery) deferred(now time.Time) Result {
 // where the first key is refused. If it is not done, the message may be tried
 // again after the wait; the result is what to say if it is not.
 func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done bool) {
-	if err := ctx.Err(); err != nil && d.attempts == 0 && !d.sub.IsZero() {
+	if err := ctx.Err(); err != nil && d.past.made == 0 && !d.sub.IsZero() {
 		return d.fail(Canceled, err), 0, true
 	}
-	if d.waiting.Err != nil && d.left(time.Now()) <= 0 { // it waited longer than it was to
-		return d.waiting, 0, true
+	if d.past.waiting.Err != nil && d.left(time.Now()) <= 0 { // it waited longer than it was to
+		return d.past.waiting, 0, true
 	}
-	if d.body == nil {
+	if d.sealed.body == nil {
 		if r, ok := d.seal(); !ok {
 			return r, 0, true
 		}
@@ -147,50 +155,50 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 			return d.fail(Failed, err), 0, true
 		}
 		a := d.attempt(ctx)
-		d.tries++
-		outcome, again := d.client.judge(ctx, &a)
+		d.past.tries++
+		outcome, again := d.job.client.judge(ctx, &a)
 		now := time.Now()
-		d.last = outcome
-		otherKey := a.clock == nil && a.mayBeOtherKey() && len(d.candidates) > 1
+		d.past.last = outcome
+		otherKey := a.clock == nil && a.mayBeOtherKey() && len(d.sealed.candidates) > 1
 		suspected := !otherKey && d.origin.note(d, outcome, &a, now)
 		if outcome == Accepted {
 			return Result{Receipt: Receipt{
 				Status: a.status, Location: a.location, TTL: a.ttl,
-				Attempts: d.attempts, MaybeDuplicate: d.ambiguous, ServerKey: d.candidates[0].public,
+				Attempts: d.past.made, MaybeDuplicate: d.past.ambiguous, ServerKey: d.sealed.candidates[0].public,
 			}}, 0, true
 		}
-		d.ambiguous = d.ambiguous || a.isAmbiguous()
+		d.past.ambiguous = d.past.ambiguous || a.isAmbiguous()
 		if outcome == Canceled {
 			return d.fail(Canceled, ctx.Err()), 0, true
 		}
 		if otherKey {
-			d.candidates, d.tries = d.candidates[1:], 0
+			d.sealed.candidates, d.past.tries = d.sealed.candidates[1:], 0
 			continue
 		}
 		r := Result{Err: d.refusal(outcome, &a)}
 		if suspected {
-			d.client.cfg.OnSuspect(ctx, asSuspect(r.Err))
+			d.job.client.cfg.OnSuspect(ctx, asSuspect(r.Err))
 		}
-		if outcome == RateLimited && d.patient && d.attempts < maxPatientAttempts && (d.origin.inDoubt() || d.origin.pause(now) > 0) {
-			d.tries-- // it is the origin's trouble, not the message's
+		if outcome == RateLimited && d.job.patient && d.past.made < maxPatientAttempts && (d.origin.inDoubt() || d.origin.pause(now) > 0) {
+			d.past.tries-- // it is the origin's trouble, not the message's
 		}
-		wait, ok := d.client.cfg.Retry.wait(max(d.tries, 1), &a, d.longestWait())
+		wait, ok := d.job.client.cfg.Retry.wait(max(d.past.tries, 1), &a, d.job.longestWait())
 		// A browser gets the message no later than its TTL after the first attempt, or never.
 		if !again || !ok || wait >= d.left(now) {
 			return r, 0, true
 		}
-		d.waiting = r
+		d.past.waiting = r
 		return r, wait, false
 	}
 }
 
 // isDoubtful reports whether the answer is one that a suspect service would give.
 func (d *delivery) isDoubtful() bool {
-	switch d.last {
+	switch d.past.last {
 	case Gone:
-		return d.attempts > 0 && d.client.cfg.Limits.Gone >= 0
+		return d.past.made > 0 && d.job.client.cfg.Limits.Gone >= 0
 	case Rejected, KeyMismatch, Failed:
-		return d.attempts > 0 && d.client.cfg.Limits.Refusals >= 0
+		return d.past.made > 0 && d.job.client.cfg.Limits.Refusals >= 0
 	}
 	return false
 }
@@ -200,8 +208,8 @@ func (d *delivery) settle(ctx context.Context, r Result) Result {
 	if d.isDoubtful() && d.origin.isSuspect() {
 		return Result{Err: asSuspect(r.Err)}
 	}
-	if d.last == Gone && d.client.cfg.OnGone != nil {
-		d.client.cfg.OnGone(context.WithoutCancel(ctx), d.sub) // what it deletes is gone, whether or not the broadcast is
+	if d.past.last == Gone && d.job.client.cfg.OnGone != nil {
+		d.job.client.cfg.OnGone(context.WithoutCancel(ctx), d.sub) // what it deletes is gone, whether or not the broadcast is
 	}
 	return r
 }
@@ -220,19 +228,19 @@ func (d *delivery) seal() (r Result, ok bool) {
 	if isRemoved(d.sub.Origin()) {
 		return d.fail(Gone, errors.New("a host of .invalid, which is how Edge on Android says that it has unsubscribed")), false
 	}
-	if err = d.client.allows(d.sub); err != nil {
+	if err = d.job.client.allows(d.sub); err != nil {
 		return d.fail(Invalid, err), false
 	}
-	if d.header, err = d.opts.header(); err != nil {
+	if d.sealed.header, err = d.job.opts.header(); err != nil {
 		return d.fail(Failed, err), false
 	}
-	if d.body, err = d.opts.appendBody(d.sealer, nil, d.msg, d.sub, d.client.cfg.now()); err != nil {
+	if d.sealed.body, err = d.job.opts.appendBody(d.job.sealer, nil, d.job.msg, d.sub, d.job.client.cfg.now()); err != nil {
 		if errors.Is(err, TooLarge) {
 			return d.fail(TooLarge, err), false
 		}
 		return d.fail(Failed, err), false
 	}
-	d.candidates = d.client.signer.candidates(d.sub)
+	d.sealed.candidates = d.job.client.signer.candidates(d.sub)
 	return Result{}, true
 }
 
@@ -240,36 +248,36 @@ func (d *delivery) seal() (r Result, ok bool) {
 // left of the TTL.
 func (d *delivery) stamp() error {
 	now := time.Now()
-	d.sentAt = now
-	if d.begun.IsZero() {
-		d.begun = now
+	d.past.sentAt = now
+	if d.past.begun.IsZero() {
+		d.past.begun = now
 	} else if text, err := ttlHeader(cmp.Or(max(d.left(now), 0), TTLZero)); err == nil {
-		d.header.TTL = text
+		d.sealed.header.TTL = text
 	}
-	return d.client.signer.authorize(&d.header, d.sub.Origin(), d.candidates[0], d.client.cfg.now())
+	return d.job.client.signer.authorize(&d.sealed.header, d.sub.Origin(), d.sealed.candidates[0], d.job.client.cfg.now())
 }
 
 // left is what is left of the TTL, all of it before the first attempt.
 func (d *delivery) left(now time.Time) time.Duration {
-	if d.begun.IsZero() {
-		return d.opts.ttl()
+	if d.past.begun.IsZero() {
+		return d.job.opts.ttl()
 	}
-	return d.opts.ttl() - now.Sub(d.begun)
+	return d.job.opts.ttl() - now.Sub(d.past.begun)
 }
 
 // attempt makes one attempt, and tells the hook.
 func (d *delivery) attempt(ctx context.Context) answer {
-	d.attempts++
-	hook := d.client.cfg.OnAttempt
+	d.past.made++
+	hook := d.job.client.cfg.OnAttempt
 	if hook == nil {
-		return d.client.attempt(d.limit, d.sub, d.header, d.body)
+		return d.job.client.attempt(d.limit, d.sub, d.sealed.header, d.sealed.body)
 	}
-	hooked, end := hook(ctx, Attempt{Origin: d.sub.Origin(), Fingerprint: d.sub.Fingerprint(), Number: d.attempts, BodyBytes: len(d.body)})
+	hooked, end := hook(ctx, Attempt{Origin: d.sub.Origin(), Fingerprint: d.sub.Fingerprint(), Number: d.past.made, BodyBytes: len(d.sealed.body)})
 	limit := newTimeLimit(hooked)
 	defer limit.end()
-	a := d.client.attempt(limit, d.sub, d.header, d.body)
-	outcome, _ := d.client.judge(ctx, &a)
-	end(AttemptResult{Outcome: outcome, Status: a.status, Elapsed: time.Since(d.sentAt), Err: a.err})
+	a := d.job.client.attempt(limit, d.sub, d.sealed.header, d.sealed.body)
+	outcome, _ := d.job.client.judge(ctx, &a)
+	end(AttemptResult{Outcome: outcome, Status: a.status, Elapsed: time.Since(d.past.sentAt), Err: a.err})
 	return a
 }
 
@@ -326,7 +334,7 @@ func (a *answer) mayBeOtherKey() bool {
 
 // fail is the result of a message that err, not an answer, put an end to.
 func (d *delivery) fail(outcome Outcome, err error) Result {
-	d.last = outcome
+	d.past.last = outcome
 	e := d.newError(outcome)
 	e.Err = err
 	if size, ok := asType[*MessageSizeError](err); ok {
@@ -341,7 +349,7 @@ func (d *delivery) refusal(outcome Outcome, a *answer) *SendError {
 	e.Status, e.Reason, e.RetryAfter = a.status, a.reason, a.retryAfter
 	e.Err = cmp.Or(a.err, a.clock)
 	if outcome == TooLarge {
-		e.FitsBytes = fits(len(d.body), a.reason)
+		e.FitsBytes = fits(len(d.sealed.body), a.reason)
 	}
 	return e
 }
@@ -349,6 +357,6 @@ func (d *delivery) refusal(outcome Outcome, a *answer) *SendError {
 func (d *delivery) newError(outcome Outcome) *SendError {
 	return &SendError{
 		Outcome: outcome, Origin: d.sub.Origin(), Fingerprint: d.sub.Fingerprint(),
-		Attempts: d.attempts, MaybeSent: d.ambiguous,
+		Attempts: d.past.made, MaybeSent: d.past.ambiguous,
 	}
 }
