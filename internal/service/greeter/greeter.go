@@ -179,15 +179,6 @@ func (h *host) tcp() (net.Listener, error) {
 	return l, nil
 }
 
-// udp opens a socket, and counts its bytes.
-func (h *host) udp() (net.PacketConn, error) {
-	conn, err := h.config.Place.ListenUDP(h.config.Addr)
-	if err != nil {
-		return nil, err
-	}
-	return h.wire.Packets(conn), nil
-}
-
 // tls returns the server's TLS configuration, nil without TLS.
 func (h *host) tls(alpn ...string) (*tls.Config, error) {
 	if h.config.Cert == nil {
@@ -217,7 +208,7 @@ func (h *host) secure(alpn ...string) (net.Listener, error) {
 	return tls.NewListener(l, config), nil
 }
 
-// quicSocket is udp, with the configuration of QUIC's handshakes.
+// quicSocket opens a socket, whose bytes it counts, for QUIC's handshakes with the configuration.
 func (h *host) quicSocket(alpn string) (net.PacketConn, *tls.Config, error) {
 	config, err := h.tls(alpn)
 	if err != nil {
@@ -226,8 +217,11 @@ func (h *host) quicSocket(alpn string) (net.PacketConn, *tls.Config, error) {
 	if config == nil {
 		return nil, nil, errors.New("RFC 9001: QUIC has no cleartext")
 	}
-	conn, err := h.udp()
-	return conn, config, err
+	conn, err := h.config.Place.ListenUDP(h.config.Addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	return h.wire.Packets(conn), config, nil
 }
 
 // halfClosing sends the end of the stream as soon as it accepts a connection.
