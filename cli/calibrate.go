@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/stats"
+	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/record"
 )
@@ -62,6 +64,15 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 		return hinted(fmt.Errorf("--stage %s: there is no such stage", stage), "`postage list` shows them")
 	}
 	entries := lab.Entries([]lab.Suite{calibrationSuite(baseline, comparisons)})
+	worker, err := proc.Self("worker", "--comparisons", strconv.Itoa(comparisons), "--stage", stage)
+	if err != nil {
+		return err
+	}
+	// Blocks are as long as a gate's, whose layouts these are, though all are the same program.
+	build := &lab.Build{Commands: slices.Repeat([][]string{worker}, layoutsOfAGate), Modules: lab.Modules()}
+	for i := range entries {
+		entries[i].Build = build
+	}
 	plan := lab.NewPlan(entries, budget)
 	if budget == 0 { // as much as a comparison takes: a stage's batches may be long
 		for each := comparisonBudget; budget == 0 || len(plan.Left) > 0; each *= 2 {

@@ -149,16 +149,14 @@ func slowdowns(found, of []int) []slowdownForm {
 	return all
 }
 
-// sidesOf turns some cases of a calibration's record into the record of a run against old code, in
-// several function layouts. The baseline is the old code. The new code is the contender slowed, or
+// sidesOf turns some cases of a calibration's record into the record of a run against old code. The
+// baseline is the old code. The new code is the contender slowed, or
 // the control in cases without it.
 func sidesOf(rec *record.Record, cases []string, slowed string) *record.Record {
 	run := &record.Record{Run: rec.Run, Machine: rec.Machine}
 	for _, name := range cases {
 		for _, block := range rec.BlocksOf(name) {
-			drawn := *block
-			drawn.Layout = 1 + (block.Number-1)%layoutsOfAGate
-			run.Blocks = append(run.Blocks, drawn)
+			run.Blocks = append(run.Blocks, *block)
 		}
 		var old, now *record.Row
 		for i := range rec.Rows {

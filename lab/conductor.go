@@ -109,6 +109,9 @@ func (r *run) newCase(rows []Entry) *runCase {
 		return nil
 	}
 	cs.turns.rows = len(cs.entries)
+	if now := nowOf(cs.entries); now != nil && len(now.Commands) > 1 {
+		cs.turns.layouts = len(now.Commands)
+	}
 	for _, b := range r.rec.BlocksOf(cs.name) {
 		r.count(cs, b)
 		cs.turns.took(len(b.Series), 0, b.Elapsed/time.Duration(b.Rounds()))

@@ -56,6 +56,23 @@ func TestRoundsShrinkBeforeBlocks(t *testing.T) {
 	}
 }
 
+// Where blocks have function layouts of their own, each layout gets one block that is as long as the
+// time allows, and later blocks are as long. With less time they are as everywhere.
+func TestLayoutsHaveLongBlocks(t *testing.T) {
+	c := measuredCase(2, 0, 100*time.Millisecond, 10*time.Millisecond)
+	c.layouts = 16
+	cases := []*turns{c}
+	for rounds, want := range map[int]goal{longRounds: {16, longRounds}, DefaultRounds + 1: {16, DefaultRounds + 1}, DefaultRounds: {goals[0].blocks, DefaultRounds}} {
+		if got := inReach(cases, missing(cases, 16, rounds)*10/9+1); got != want {
+			t.Errorf("with time for %d rounds in each layout: %+v, want %+v", rounds, got, want)
+		}
+	}
+	c.blocks = 16
+	if _, rounds := next(cases, time.Hour); rounds != longRounds {
+		t.Errorf("a block beyond the layouts has %d rounds, want %d", rounds, longRounds)
+	}
+}
+
 // A block that would take longer than what is left has fewer rounds; where the fewest take longer,
 // there is none.
 func TestLastBlockFits(t *testing.T) {
