@@ -40,7 +40,7 @@ func LoadStruct(ctx context.Context, pattern, name string) (*GoStruct, error) {
 	case len(list) != 1:
 		return nil, fmt.Errorf("%s: name one Go package, these are %d", pattern, len(list))
 	case len(list[0].Errors) > 0:
-		return nil, fmt.Errorf("%s: %w", pattern, list[0].Errors[0])
+		return nil, fmt.Errorf("%s does not compile in this folder's module (`go build %s` says why, `go mod tidy` adds what go.mod lacks): %w", pattern, pattern, list[0].Errors[0])
 	case list[0].Name == "main":
 		return nil, fmt.Errorf("%s is a program, whose types no other package can use: move %s to a package of its own", pattern, cmp.Or(name, "the type"))
 	}
