@@ -17,7 +17,7 @@ func TestViewWithoutTerminal(t *testing.T) {
 		var said bytes.Buffer
 		v := newView(&said)
 		lines := func() int { return bytes.Count(said.Bytes(), []byte("\n")) }
-		s := lab.Status{Case: "Encode/msg=tiny", Block: 3, Round: 1, Rounds: 24, HalfWidth: math.Inf(1), CasesDone: 1, Cases: 4, Left: 70 * time.Second}
+		s := lab.Status{Case: "Encode/msg=tiny", Block: 3, Round: 1, HalfWidth: math.Inf(1), CasesDone: 1, Cases: 4, Left: 70 * time.Second}
 		for second := range 100 {
 			time.Sleep(time.Second)
 			v.observe(s)

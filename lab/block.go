@@ -137,7 +137,7 @@ func (r *run) assign(worker answerer, draw int) {
 func (r *run) rounds(ctx context.Context, cs *runCase, seats []*seat, block, rounds int) error {
 	rng := drawn(r.rec.Run.Seed, fmt.Sprintf("%s/%d", cs.name, block))
 	for round := range rounds {
-		r.observe(cs, Status{Block: block, Round: round + 1, Rounds: rounds})
+		r.observe(cs, Status{Block: block, Round: round + 1})
 		for position, i := range rng.Perm(len(seats)) {
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -38,13 +38,12 @@ type Conductor struct {
 
 // Status is how a run stands.
 type Status struct {
-	Case          string
-	Block, Round  int     // the numbers, from 1, of the block and the round now measured
-	Rounds        int     // how many the block has
-	HalfWidth     float64 // of the case's widest interval, +Inf with too few blocks
-	CasesDone     int
-	Cases         int
-	Elapsed, Left time.Duration
+	Case         string
+	Block, Round int     // the numbers, from 1, of the block and the round now measured
+	HalfWidth    float64 // of the case's widest interval, +Inf with too few blocks
+	CasesDone    int
+	Cases        int
+	Left         time.Duration
 	// Note is something to tell the user, in place of all else.
 	Note string
 	// Finished says that the case has just been finished, or the run is over.
@@ -266,7 +265,7 @@ func (r *run) observe(cs *runCase, s Status) {
 		return
 	}
 	s.Case, s.HalfWidth, s.Cases = cs.name, cs.turns.halfWidth, len(r.all)
-	s.Elapsed, s.Left = r.elapsed(), max(0, time.Until(r.end))
+	s.Left = max(0, time.Until(r.end))
 	s.Block = cmp.Or(s.Block, cs.turns.blocks)
 	for _, other := range r.all {
 		if other.turns.done {

@@ -39,6 +39,10 @@ const adviceMargin = 0.05
 // equal code. Where each side has one layout, a smaller change is not gated.
 const oneLayout = 0.20
 
+// countRounding is how much more a count may be, whatever its limit: half of a byte or an allocation
+// is what rounding hides, and what work in the background adds to a batch.
+const countRounding = 0.5
+
 // Changes is the comparison of two records.
 type Changes struct {
 	Old, New *record.Record
@@ -194,7 +198,7 @@ func (c *Changes) counts(old, new *Result) []Count {
 		count := Count{Metric: metric, Unit: unit, Old: was, New: is, Outcome: Passed}
 		before, now, rounding := spread{was, was}, spread{is, is}, 0.0
 		if each != nil {
-			before, now, rounding = spreadOf(c.Old, old.Row, each), spreadOf(c.New, new.Row, each), 0.5
+			before, now, rounding = spreadOf(c.Old, old.Row, each), spreadOf(c.New, new.Row, each), countRounding
 		}
 		if c.Old.Run.Seed != c.New.Run.Seed {
 			count.Outcome = NotGated

@@ -27,8 +27,9 @@ type Saving struct {
 //
 // Sending is the site's part of reading or writing bytes. It costs between nothing and in proportion
 // to the size, so the value takes half. The interval has the error of the record's figures, of
-// sampling, of what sending costs, and of what is otherwise in a service. Without anyFormat only contenders count that keep the bytes'
-// format. A site whose message is known to be another than the record's has none.
+// sampling, of what sending costs, and of what is otherwise in a service. Without anyFormat only
+// contenders count that keep the bytes' format. A site whose message is known to be another than the
+// record's has none.
 func (s *Summary) Predict(table *Owners, costs *Costs, anyFormat bool) {
 	formats := table.formats()
 	s.from = costs.from
