@@ -13,6 +13,7 @@ import (
 	"postage/pbfast/internal/testmessages/memory"
 	"postage/pbfast/internal/testmessages/memoryplain"
 	"postage/pbfast/internal/testmessages/proto3"
+	pbfast "postage/pbfast/runtime"
 )
 
 // allocated is how many bytes f allocates, and live how much more heap is in use after it.
@@ -153,5 +154,25 @@ func TestMemoryOfOneKey(t *testing.T) {
 	t.Logf("%d bytes allocated, %d live", total, live)
 	if total > 1<<20 || len(m.MapStringString) != 1 {
 		t.Errorf("%d bytes of input: %d bytes are allocated for %d entries", len(data), total, len(m.MapStringString))
+	}
+}
+
+// A buffer that an encoding made is long enough for the next one, which then needs no size.
+func TestKeptBufferNeedsNoSize(t *testing.T) {
+	text, asked := strings.Repeat("x", 100), 0
+	size := func(text *string) int { asked++; return 2 + len(*text) }
+	encode := func(b []byte) []byte {
+		var e pbfast.Encoder
+		_, w, i, _ := pbfast.Start(&e, b, &text, size)
+		w, i = e.Room(w, i, 11+len(text))
+		b, err := e.Finish(w, e.PutText(w, i, text, 0xa))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	kept := encode(nil)
+	if again := encode(kept[:0]); asked != 1 || len(again) != 2+len(text) {
+		t.Errorf("the size was asked for %d times by two encodings of %d bytes", asked, len(again))
 	}
 }

@@ -15,6 +15,10 @@ import (
 // once; for a longer one the size says where to write.
 const smallBytes = 4096
 
+// exactBelow is the size from which a new buffer has room to spare. Without it, each encoding into
+// the kept buffer would ask for the size first, because Room asks for the most that fields can take.
+const exactBelow = 64
+
 // An Encoder holds the state of one encoding.
 //
 // A message is written from its last byte to its first, so that the length of a part is known when
@@ -109,7 +113,7 @@ func (e *Encoder) widen(w []byte, i, size int) ([]byte, int) {
 	written := w[i:]
 	if e.start+size > len(e.buf) {
 		room := size
-		if len(e.buf) > 0 { // a kept buffer: the next message may be a little longer
+		if size >= exactBelow || len(e.buf) > 0 {
 			room += size/8 + 64
 		}
 		buf := make([]byte, e.start+room)
