@@ -57,7 +57,6 @@ type delivery struct {
 	recipient
 	job    *job
 	origin *origin
-	limit  *timeLimit
 	sealed sealed
 	past   attempts
 }
@@ -84,8 +83,6 @@ type attempts struct {
 
 // run makes attempts until one is answered for good.
 func (d *delivery) run(ctx context.Context) Result {
-	d.limit = newTimeLimit(ctx)
-	defer d.limit.end()
 	for {
 		if r, ok := d.pass(ctx); !ok {
 			return r
@@ -270,12 +267,10 @@ func (d *delivery) attempt(ctx context.Context) answer {
 	d.past.made++
 	hook := d.job.client.cfg.OnAttempt
 	if hook == nil {
-		return d.job.client.attempt(d.limit, d.sub, d.sealed.header, d.sealed.body)
+		return d.job.client.attempt(ctx, d.sub, d.sealed.header, d.sealed.body)
 	}
 	hooked, end := hook(ctx, Attempt{Origin: d.sub.Origin(), Fingerprint: d.sub.Fingerprint(), Number: d.past.made, BodyBytes: len(d.sealed.body)})
-	limit := newTimeLimit(hooked)
-	defer limit.end()
-	a := d.job.client.attempt(limit, d.sub, d.sealed.header, d.sealed.body)
+	a := d.job.client.attempt(hooked, d.sub, d.sealed.header, d.sealed.body)
 	outcome, _ := d.job.client.judge(ctx, &a)
 	end(AttemptResult{Outcome: outcome, Status: a.status, Elapsed: time.Since(d.past.sentAt), Err: a.err})
 	return a
