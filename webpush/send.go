@@ -151,7 +151,8 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 		if err := d.stamp(); err != nil {
 			return d.fail(Failed, err), 0, true
 		}
-		a := d.attempt(ctx)
+		d.past.made++
+		a := d.job.client.attempt(ctx, d.sub, d.sealed.header, d.sealed.body)
 		d.past.tries++
 		outcome, again := d.job.client.judge(ctx, &a)
 		now := time.Now()
@@ -260,20 +261,6 @@ func (d *delivery) left(now time.Time) time.Duration {
 		return d.job.opts.ttl()
 	}
 	return d.job.opts.ttl() - now.Sub(d.past.begun)
-}
-
-// attempt makes one attempt, and tells the hook.
-func (d *delivery) attempt(ctx context.Context) answer {
-	d.past.made++
-	hook := d.job.client.cfg.OnAttempt
-	if hook == nil {
-		return d.job.client.attempt(ctx, d.sub, d.sealed.header, d.sealed.body)
-	}
-	hooked, end := hook(ctx, Attempt{Origin: d.sub.Origin(), Fingerprint: d.sub.Fingerprint(), Number: d.past.made, BodyBytes: len(d.sealed.body)})
-	a := d.job.client.attempt(hooked, d.sub, d.sealed.header, d.sealed.body)
-	outcome, _ := d.job.client.judge(ctx, &a)
-	end(AttemptResult{Outcome: outcome, Status: a.status, Elapsed: time.Since(d.past.sentAt), Err: a.err})
-	return a
 }
 
 // judge sorts an answer and says whether trying again may help.
