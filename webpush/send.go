@@ -15,7 +15,7 @@ import (
 // several keys and it is not known which one sub was made with, an answer that may mean another key
 // leads at once to an attempt with the next.
 func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Options) (Receipt, error) {
-	d := delivery{job: &job{client: c, sealer: c.sealer, msg: msg, opts: opts}, recipient: recipient{sub: sub}}
+	d := delivery{job: &job{client: c, msg: msg, opts: opts}, recipient: recipient{sub: sub}}
 	if !sub.IsZero() {
 		d.origin = c.origin(sub.Origin())
 	}
@@ -32,7 +32,6 @@ const maxPatientAttempts = 50
 // A job is what all messages of a broadcast share.
 type job struct {
 	client  *Client
-	sealer  *sealer
 	msg     []byte
 	opts    Options
 	patient bool // throttling while the whole origin is in doubt does not count as a try
@@ -232,7 +231,7 @@ func (d *delivery) seal() (r Result, ok bool) {
 	if d.sealed.header, err = d.job.opts.header(); err != nil {
 		return d.fail(Failed, err), false
 	}
-	if d.sealed.body, err = d.job.opts.appendBody(d.job.sealer, nil, d.job.msg, d.sub, d.job.client.cfg.now()); err != nil {
+	if d.sealed.body, err = d.job.opts.appendBody(d.job.client.sealer, nil, d.job.msg, d.sub, d.job.client.cfg.now()); err != nil {
 		if errors.Is(err, TooLarge) {
 			return d.fail(TooLarge, err), false
 		}
