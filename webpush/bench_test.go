@@ -117,18 +117,6 @@ var (
 	keepHeader  Header
 )
 
-// broadcast is KeyPerBroadcast's cost a message once the key is there.
-func (w *workload) broadcast(t testing.TB, name string) operation {
-	c := w.client(t, Config{Reuse: KeyPerBroadcast()})
-	c.sealer, _ = c.sealer.forBroadcast()
-	ctx, opts := context.Background(), Options{TTL: time.Minute}
-	return operation{name, func(i int) error {
-		r, err := c.NewRequest(ctx, w.subs[i%len(w.subs)], w.message, opts)
-		keepRequest = r
-		return err
-	}}
-}
-
 // parse reads a subscription as a database holds it.
 func (w *workload) parse() operation {
 	text := w.subs[0].JSON()
@@ -145,7 +133,6 @@ func (w *workload) operations(t testing.TB) []operation {
 		w.request(t, "mode=strict/as=request/pad=none", Config{}, Padding{}),
 		w.request(t, "mode=strict/as=request/pad=4096", Config{}, PadToBlock(3994)),
 		w.parts(t, "mode=strict/as=parts/pad=none", Config{}, Padding{}),
-		w.broadcast(t, "mode=broadcast/as=request/pad=none"),
 		w.request(t, "mode=shared/as=request/pad=none", Config{Reuse: shared}, Padding{}),
 		w.request(t, "mode=session/as=request/pad=none", Config{Reuse: session}, Padding{}),
 		w.request(t, "mode=session/as=request/pad=4096", Config{Reuse: session}, PadToBlock(3994)),

@@ -51,9 +51,7 @@ func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Sub
 	return func(yield func(Subscription, Result) bool) {
 		b := broadcast{yield: yield, lanes: make(map[string]*lane)}
 		b.crew = &crew{results: make(chan broadcastResult), left: make(chan struct{}), panics: make(chan string, 1)}
-		sealer, forgetKeys := c.sealer.forBroadcast()
-		defer forgetKeys()
-		b.job = &job{client: c, sealer: sealer, msg: msg, opts: opts, patient: true}
+		b.job = &job{client: c, msg: msg, opts: opts, patient: true}
 		b.pools.known.max = knownFactor * c.cfg.Limits.Concurrency
 		b.pools.unknown.max = unknownFactor * c.cfg.Limits.Concurrency
 

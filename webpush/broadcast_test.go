@@ -32,7 +32,7 @@ func audience(t testing.TB, service *pushtest.Server, n int) ([]*pushtest.Browse
 // TestBroadcast sends to browsers that end in every way, and accounts for each.
 func TestBroadcast(t *testing.T) {
 	service := newService(t)
-	client := newClient(t, service, webpush.Config{Reuse: webpush.KeyPerBroadcast(), Limits: webpush.Limits{Concurrency: 8}})
+	client := newClient(t, service, webpush.Config{Reuse: webpush.SharedKey(time.Hour), Limits: webpush.Limits{Concurrency: 8}})
 	browsers, subs := audience(t, service, 200)
 	want := make(map[string]webpush.Outcome)
 	for i, b := range browsers {
@@ -256,7 +256,7 @@ func BenchmarkBroadcast(b *testing.B) {
 	_, subs := audience(b, service, 1000)
 	message := make([]byte, 365)
 	for mode, reuse := range map[string]webpush.Reuse{
-		"strict": webpush.Reuse{}, "broadcast": webpush.KeyPerBroadcast(), "session": webpush.SessionKeys(time.Hour, 10000),
+		"strict": webpush.Reuse{}, "shared": webpush.SharedKey(time.Hour), "session": webpush.SessionKeys(time.Hour, 10000),
 	} {
 		b.Run("mode="+mode, func(b *testing.B) {
 			client := newClient(b, service, webpush.Config{Reuse: reuse})

@@ -25,7 +25,8 @@ type Config struct {
 	AllowOrigin func(origin string) bool
 
 	// Transport sends the requests; nil is NewTransport(nil), which refuses addresses that are not
-	// public. Redirects are never followed.
+	// public. Redirects are never followed. One of your own around it can log, count or trace
+	// requests: of a request its Host is no secret, its URL and its header are.
 	Transport http.RoundTripper
 
 	// Timeout bounds one attempt, from connecting to the end of the answer; 0 is 30 seconds.
@@ -39,9 +40,6 @@ type Config struct {
 
 	// Reuse trades fresh keys for speed; the zero value, strict, does not.
 	Reuse Reuse
-
-	// OnAttempt is called for each request, to log, count or trace it. See [LogAttempts].
-	OnAttempt AttemptHook
 
 	// OnGone is called with each subscription that has ended (404 or 410), from several goroutines
 	// at once: delete the subscription in it. Its context does not end with the broadcast's. It is
@@ -133,7 +131,6 @@ func NewClient(cfg Config) (*Client, error) {
 	}
 	if cfg.Transport == nil {
 		c.ownTransport = NewTransport(nil)
-		c.ownTransport.MaxConnsPerHost = cfg.Limits.Concurrency
 		cfg.Transport = c.ownTransport
 	}
 	c.cfg = cfg

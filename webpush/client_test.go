@@ -424,7 +424,7 @@ func TestCancelDuringSend(t *testing.T) {
 func TestNothingIsLeftRunning(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, reuse := range []webpush.Reuse{
-		webpush.Reuse{}, webpush.KeyPerBroadcast(), webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10),
+		webpush.Reuse{}, webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10),
 	} {
 		service := pushtest.NewServer()
 		cfg := webpush.Config{Keys: newRing(t), Subject: "mailto:ops@example.com", Reuse: reuse, Transport: service.Transport(), Retry: quick}

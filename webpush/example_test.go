@@ -65,7 +65,7 @@ func ExampleClient_Broadcast() {
 	service := pushtest.NewServer()
 	defer service.Close()
 	client, err := webpush.NewClient(webpush.Config{
-		Keys: ring, Subject: "mailto:ops@example.com", Transport: service.Transport(), Reuse: webpush.KeyPerBroadcast(),
+		Keys: ring, Subject: "mailto:ops@example.com", Transport: service.Transport(),
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"math"
 	"net/http"
 	"slices"
@@ -250,14 +249,12 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestHooks logs attempts and deletes subscriptions that are gone.
-func TestHooks(t *testing.T) {
+// TestOnGone deletes subscriptions that are gone.
+func TestOnGone(t *testing.T) {
 	service := newService(t)
-	var log bytes.Buffer
 	var mu sync.Mutex
 	var gone []string
 	client := newClient(t, service, webpush.Config{
-		OnAttempt: webpush.LogAttempts(slog.New(slog.NewTextHandler(&lockedWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 		OnGone: func(_ context.Context, sub webpush.Subscription) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -274,29 +271,6 @@ func TestHooks(t *testing.T) {
 	if !slices.Equal(gone, []string{subs[1].Endpoint(), subs[2].Endpoint()}) {
 		t.Errorf("%d gone", len(gone))
 	}
-	text := log.String()
-	for _, want := range []string{
-		"level=WARN", "level=DEBUG", "level=INFO", "http.request.resend_count=1", "http.response.status_code=429", "http.response.status_code=410", "http.response.status_code=201",
-		"server.address=127.0.0.1", `error.type="rate limited"`, "webpush.outcome=gone", "webpush.subscription=" + subs[1].Fingerprint(), "http.request.body.size=104",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %s in the log:\n%s", want, text)
-		}
-	}
-	if strings.Contains(text, subs[0].Endpoint()[len(service.URL):]) {
-		t.Error("the log tells an endpoint")
-	}
-}
-
-type lockedWriter struct {
-	mu sync.Mutex
-	w  *bytes.Buffer
-}
-
-func (l *lockedWriter) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(b)
 }
 
 // TestTimeoutOfOne has one request after another share a context: when it ends because

@@ -24,14 +24,10 @@ import (
 // endpoint, and the token become.
 func TestErrorsAndHeadersTellNothing(t *testing.T) {
 	sub := parse(t, newService(t).Subscribe("").JSON())
-	var values []any
 	client := newClient(t, nil, webpush.Config{
 		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			return nil, &url.Error{Op: "Post", URL: r.URL.String(), Err: io.ErrUnexpectedEOF}
 		}),
-		OnAttempt: func(ctx context.Context, _ webpush.Attempt) (context.Context, func(webpush.AttemptResult)) {
-			return ctx, func(r webpush.AttemptResult) { values = append(values, r, []any{r}, r.Err) }
-		},
 	})
 	err := sendTo(t, client, sub)
 	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "unexpected EOF") {
@@ -41,7 +37,7 @@ func TestErrorsAndHeadersTellNothing(t *testing.T) {
 	if errHeader != nil {
 		t.Fatal(errHeader)
 	}
-	values = append(values, err, sendError(t, err).Err, webpush.Result{Err: err}, []any{err}, header, []webpush.Header{header}, struct{ H webpush.Header }{header})
+	values := []any{err, sendError(t, err).Err, webpush.Result{Err: err}, []any{err}, header, []webpush.Header{header}, struct{ H webpush.Header }{header}}
 	secrets := []string{strings.TrimPrefix(sub.Endpoint(), sub.Origin()+"/"), strings.TrimPrefix(header.Authorization, "vapid t=")[:60]}
 	for _, value := range values {
 		var log bytes.Buffer
@@ -69,10 +65,7 @@ func TestPanicInAHook(t *testing.T) {
 	transport := service.Transport()
 	defer transport.CloseIdleConnections()
 	for name, cfg := range map[string]webpush.Config{
-		"OnGone": {OnGone: func(context.Context, webpush.Subscription) { panic("the hook's mistake") }},
-		"OnAttempt": {OnAttempt: func(context.Context, webpush.Attempt) (context.Context, func(webpush.AttemptResult)) {
-			panic("the hook's mistake")
-		}},
+		"OnGone":    {OnGone: func(context.Context, webpush.Subscription) { panic("the hook's mistake") }},
 		"Transport": {Transport: roundTripper(func(*http.Request) (*http.Response, error) { panic("the hook's mistake") })},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,18 +85,20 @@ func TestPanicInAHook(t *testing.T) {
 	}
 }
 
+type contextKey struct{}
+
 // TestOnGoneOutlivesTheBroadcast interrupts a broadcast in OnGone: what is deleted there is
 // deleted.
 func TestOnGoneOutlivesTheBroadcast(t *testing.T) {
 	service := newService(t)
 	browser := service.Subscribe("")
 	browser.Unsubscribe()
-	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), lockedWriter{}, "kept"))
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), contextKey{}, "kept"))
 	called := false
 	client := newClient(t, service, webpush.Config{OnGone: func(ctx context.Context, _ webpush.Subscription) {
 		called = true
 		cancel()
-		if ctx.Err() != nil || ctx.Value(lockedWriter{}) != "kept" {
+		if ctx.Err() != nil || ctx.Value(contextKey{}) != "kept" {
 			t.Errorf("the hook's context: %v", ctx.Err())
 		}
 	}})

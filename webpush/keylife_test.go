@@ -20,22 +20,10 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 			if n := len(keys.numbers); n != 0 {
 				t.Errorf("%s: %d sessions kept after Close", reuse, n)
 			}
-		case sharedKeys:
+		case *sharedKeys:
 			if len(keys.kept) != 0 {
 				t.Errorf("%s: a key kept after Close", reuse)
 			}
-		}
-	}
-	for name, finish := range map[string]func(s *sealer, end func()){
-		"the broadcast": func(_ *sealer, end func()) { end() }, "Close": func(s *sealer, _ func()) { s.close() },
-	} {
-		s := newTestSealer(t, KeyPerBroadcast(), time.Now)
-		b, end := s.forBroadcast()
-		if _, err := b.AppendEncrypt(nil, w.message, w.subs[0], Padding{}); err != nil {
-			t.Fatal(err)
-		}
-		if finish(s, end); len(b.keys.(sharedKeys).kept) != 0 {
-			t.Errorf("a broadcast's key is kept after %s", name)
 		}
 	}
 }
@@ -63,29 +51,11 @@ func TestKeysDoNotOutliveTheirTTL(t *testing.T) {
 	}
 }
 
-// TestEndlessBroadcastKey seals for longer than a broadcast's key may live.
-func TestEndlessBroadcastKey(t *testing.T) {
-	w, c := newWorkload(t), newClock()
-	b, _ := newTestSealer(t, KeyPerBroadcast(), c.now).forBroadcast()
-	keys := make(map[string]int)
-	for range 30 { // five hours
-		body, err := b.appendEncrypt(nil, w.message, w.subs[0], Padding{}, c.now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys[senderKey(body)]++
-		c.add(10 * time.Minute)
-	}
-	if len(keys) != 5 {
-		t.Errorf("%d keys in five hours, want one an hour", len(keys))
-	}
-}
-
 // Of two messages that are sealed at the same time, the one that read the clock first may ask
 // for the key last. It gets the same key: only a clock that was set back makes another.
 func TestKeyIsAskedForOutOfOrder(t *testing.T) {
 	now := time.Now()
-	k := newKeyPairs(time.Hour, time.Now)
+	k := newSharedKeys(time.Hour, time.Now)
 	defer k.close()
 	first, err := k.get("x", now)
 	if err != nil {

@@ -14,10 +14,8 @@ type keySource interface {
 
 func newKeySource(r Reuse, now func() time.Time) keySource {
 	switch r.mode {
-	case modeBroadcast:
-		return sharedKeys{keyPairs: newKeyPairs(broadcastKeyTTL, now)}
 	case modeShared:
-		return sharedKeys{keyPairs: newKeyPairs(r.ttl, now), byOrigin: true}
+		return newSharedKeys(r.ttl, now)
 	case modeSession:
 		return newSessionKeys(r.ttl, r.max, now)
 	}
@@ -37,14 +35,14 @@ func (freshKeys) agree(s *schedule, sub Subscription, _ time.Time) error {
 
 func (freshKeys) close() {}
 
-// keyPairs are key pairs for several messages each, which are forgotten in time.
-type keyPairs struct {
+// sharedKeys is the mode [SharedKey]: a key pair for each origin, which is forgotten in time.
+type sharedKeys struct {
 	ttl  time.Duration
 	stop func() // of sweeping
 
 	mu     sync.Mutex
 	closed bool
-	kept   map[string]keptPair // by the origin or the broadcast that they are for
+	kept   map[string]keptPair // by origin
 }
 
 type keptPair struct {
@@ -52,23 +50,33 @@ type keptPair struct {
 	made time.Time
 }
 
-func newKeyPairs(ttl time.Duration, now func() time.Time) *keyPairs {
-	k := &keyPairs{ttl: ttl, kept: make(map[string]keptPair)}
+func newSharedKeys(ttl time.Duration, now func() time.Time) *sharedKeys {
+	k := &sharedKeys{ttl: ttl, kept: make(map[string]keptPair)}
 	k.stop = sweepOften(ttl, func() {
 		at := now()
-		k.forget(func(_ string, pair keptPair) bool { return !fresh(pair.made, at, ttl) })
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		maps.DeleteFunc(k.kept, func(_ string, pair keptPair) bool { return !fresh(pair.made, at, ttl) })
 	})
 	return k
 }
 
-// get gives an owner's pair, a new one if the last is too old.
-func (k *keyPairs) get(owner string, now time.Time) (*localKey, error) {
+func (k *sharedKeys) agree(s *schedule, sub Subscription, now time.Time) error {
+	key, err := k.get(sub.Origin(), now)
+	if err != nil {
+		return err
+	}
+	return key.agree(s, sub)
+}
+
+// get gives an origin's pair, a new one if the last is too old.
+func (k *sharedKeys) get(origin string, now time.Time) (*localKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
 		return nil, ErrClosed
 	}
-	if pair, ok := k.kept[owner]; ok && fresh(pair.made, now, k.ttl) {
+	if pair, ok := k.kept[origin]; ok && fresh(pair.made, now, k.ttl) {
 		return pair.key, nil
 	}
 	key, err := newLocalKey()
@@ -81,44 +89,16 @@ func (k *keyPairs) get(owner string, now time.Time) (*localKey, error) {
 		}
 		delete(k.kept, other)
 	}
-	k.kept[owner] = keptPair{&key, now}
+	k.kept[origin] = keptPair{&key, now}
 	return &key, nil
 }
 
-func (k *keyPairs) forget(which func(owner string, pair keptPair) bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	maps.DeleteFunc(k.kept, which)
-}
-
-func (k *keyPairs) close() {
+func (k *sharedKeys) close() {
 	k.stop()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true
 	clear(k.kept)
-}
-
-// sharedKeys are the modes [SharedKey], a key pair for each origin, and [KeyPerBroadcast], one for
-// each broadcast. Single messages of the latter, which have one each, use it without a broadcast.
-type sharedKeys struct {
-	*keyPairs
-	byOrigin  bool
-	broadcast string // a random name, or ""
-}
-
-func (k sharedKeys) agree(s *schedule, sub Subscription, now time.Time) error {
-	owner := k.broadcast
-	if k.byOrigin {
-		owner = sub.Origin()
-	} else if owner == "" {
-		return freshKeys{}.agree(s, sub, now)
-	}
-	key, err := k.get(owner, now)
-	if err != nil {
-		return err
-	}
-	return key.agree(s, sub)
 }
 
 // fresh reports whether something made at the time made may still be used. The wall clock decides,

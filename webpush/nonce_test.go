@@ -29,7 +29,6 @@ func TestNoKeyAndNonceRepeats(t *testing.T) {
 	}{
 		{SessionKeys(time.Hour, 10), million},
 		{SharedKey(time.Hour), some},
-		{KeyPerBroadcast(), some},
 		{Reuse{}, some},
 	} {
 		t.Run(c.reuse.String(), func(t *testing.T) {
@@ -41,7 +40,6 @@ func TestNoKeyAndNonceRepeats(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.close()
-			s, _ = s.forBroadcast()
 			s.onSeal = func(key, nonce []byte) {
 				seen = append(seen, keyAndNonce(append(append(make([]byte, 0, 28), key...), nonce...)))
 			}

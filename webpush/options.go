@@ -29,7 +29,8 @@ type Options struct {
 	// Padding hides the length of the message. The zero value does not.
 	Padding Padding
 
-	// ContentType is "application/octet-stream" if it is "". See [Notification.ContentType].
+	// ContentType is "application/octet-stream" if it is "". A declarative message has
+	// "application/notification+json".
 	ContentType string
 
 	// NoPayload sends no body at all, so that nothing is encrypted: the service worker's push event

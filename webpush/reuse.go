@@ -26,7 +26,6 @@ type reuseMode uint8
 
 const (
 	modeStrict reuseMode = iota
-	modeBroadcast
 	modeShared
 	modeSession
 )
@@ -36,14 +35,7 @@ const (
 	maxReuseTTL   = 24 * time.Hour
 	maxSessions   = 1 << 24
 	maxSharedKeys = 1024
-
-	broadcastKeyTTL = time.Hour // a sequence of subscriptions may never end
 )
-
-// KeyPerBroadcast uses one key pair for all messages of one [Client.Broadcast], or of an hour if it
-// takes longer; a single [Client.Send] stays strict. Whoever reads the memory during a broadcast
-// can open its bodies, which all say the same, and no others.
-func KeyPerBroadcast() Reuse { return Reuse{mode: modeBroadcast} }
 
 // SharedKey costs 0.311 of webpush-go's message to strict's 0.382 (docs/evidence/webpush.md), and
 // for that one stolen key opens every body that was or will be sent to an origin within the key's
@@ -62,8 +54,6 @@ func SessionKeys(ttl time.Duration, max int) Reuse {
 // String is the mode with its settings, as it would be written in Go.
 func (r Reuse) String() string {
 	switch r.mode {
-	case modeBroadcast:
-		return "KeyPerBroadcast()"
 	case modeShared:
 		return fmt.Sprintf("SharedKey(%s)", r.ttl)
 	case modeSession:

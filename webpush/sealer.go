@@ -17,7 +17,7 @@ import (
 type sealer struct {
 	reuse  Reuse
 	keys   keySource
-	closed *atomic.Bool
+	closed atomic.Bool
 
 	// For tests; nil otherwise.
 	fixSalt func(*[saltBytes]byte)
@@ -29,21 +29,7 @@ func newSealer(reuse Reuse, now func() time.Time) (*sealer, error) {
 	if err := reuse.check(); err != nil {
 		return nil, err
 	}
-	return &sealer{reuse: reuse, keys: newKeySource(reuse, now), closed: new(atomic.Bool)}, nil
-}
-
-// forBroadcast returns the sealer to use for the messages of one broadcast, and what to call at its
-// end. In the mode [KeyPerBroadcast] it has a key pair of its own, made when it is first needed and
-// replaced after an hour. In every other mode it is s.
-func (s *sealer) forBroadcast() (b *sealer, end func()) {
-	keys, ok := s.keys.(sharedKeys)
-	if !ok || keys.byOrigin {
-		return s, func() {}
-	}
-	keys.broadcast = rand.Text()
-	own := *s
-	own.keys = keys
-	return &own, func() { keys.forget(func(owner string, _ keptPair) bool { return owner == keys.broadcast }) }
+	return &sealer{reuse: reuse, keys: newKeySource(reuse, now)}, nil
 }
 
 // close ends the sealer's goroutine, if it has one, waits for it, and forgets all keys.

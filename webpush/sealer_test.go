@@ -14,7 +14,7 @@ import (
 	"postage/webpush/receiver"
 )
 
-var allModes = []Reuse{{}, KeyPerBroadcast(), SharedKey(time.Hour), SessionKeys(time.Hour, 100)}
+var allModes = []Reuse{{}, SharedKey(time.Hour), SessionKeys(time.Hour, 100)}
 
 func newTestSealer(t testing.TB, r Reuse, now func() time.Time) *sealer {
 	t.Helper()
@@ -32,7 +32,7 @@ func TestReceiverOpensEveryMode(t *testing.T) {
 	w := newWorkload(t)
 	paddings := map[string]Padding{"none": Padding{}, "1": PadToBlock(1), "128": PadToBlock(128), "4096": PadToBlock(3994)}
 	for _, mode := range allModes {
-		s, _ := newTestSealer(t, mode, time.Now).forBroadcast()
+		s := newTestSealer(t, mode, time.Now)
 		for name, padding := range paddings {
 			for _, length := range []int{0, 1, 126, 127, 128, 365, 3992, MaxMessageBytes} {
 				message := make([]byte, length)
@@ -131,7 +131,6 @@ func TestKeysLive(t *testing.T) {
 		sameSub, sameOrigin, anotherOrigin bool // is the key shared?
 	}{
 		{Reuse{}, false, false, false},
-		{KeyPerBroadcast(), false, false, false}, // outside a broadcast
 		{SharedKey(time.Hour), true, true, false},
 		{SessionKeys(time.Hour, 10), true, false, false},
 	} {
@@ -165,25 +164,6 @@ func TestKeysLive(t *testing.T) {
 				t.Error("after the clock was set back a key from the future is used")
 			}
 		})
-	}
-}
-
-// TestBroadcastKey checks that a broadcast has one key pair, and the next another.
-func TestBroadcastKey(t *testing.T) {
-	w, s := newWorkload(t), newTestSealer(t, KeyPerBroadcast(), time.Now)
-	keys := make(map[string]int)
-	for range 2 {
-		b, _ := s.forBroadcast()
-		for _, sub := range w.subs {
-			body, err := b.AppendEncrypt(nil, w.message, sub, Padding{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			keys[senderKey(body)]++
-		}
-	}
-	if len(keys) != 2 {
-		t.Errorf("%d keys in two broadcasts, want 2", len(keys))
 	}
 }
 
@@ -276,10 +256,10 @@ func TestSessionsAreBounded(t *testing.T) {
 // expires under them. It is for the race detector; every message is opened.
 func TestConcurrentSealing(t *testing.T) {
 	w := newWorkload(t)
-	for _, mode := range []Reuse{KeyPerBroadcast(), SharedKey(time.Millisecond), SessionKeys(time.Millisecond, 3)} {
+	for _, mode := range []Reuse{SharedKey(time.Millisecond), SessionKeys(time.Millisecond, 3)} {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			s, _ := newTestSealer(t, mode, time.Now).forBroadcast()
+			s := newTestSealer(t, mode, time.Now)
 			var wg sync.WaitGroup
 			for g := range 8 {
 				wg.Go(func() {

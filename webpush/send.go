@@ -15,7 +15,7 @@ import (
 // several keys and it is not known which one sub was made with, an answer that may mean another key
 // leads at once to an attempt with the next.
 func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Options) (Receipt, error) {
-	d := delivery{job: &job{client: c, sealer: c.sealer, msg: msg, opts: opts}, recipient: recipient{sub: sub}}
+	d := delivery{job: &job{client: c, msg: msg, opts: opts}, recipient: recipient{sub: sub}}
 	if !sub.IsZero() {
 		d.origin = c.origin(sub.Origin())
 	}
@@ -32,7 +32,6 @@ const maxPatientAttempts = 50
 // A job is what all messages of a broadcast share.
 type job struct {
 	client  *Client
-	sealer  *sealer
 	msg     []byte
 	opts    Options
 	patient bool // throttling while the whole origin is in doubt does not count as a try
@@ -57,7 +56,6 @@ type delivery struct {
 	recipient
 	job    *job
 	origin *origin
-	limit  *timeLimit
 	sealed sealed
 	past   attempts
 }
@@ -84,8 +82,6 @@ type attempts struct {
 
 // run makes attempts until one is answered for good.
 func (d *delivery) run(ctx context.Context) Result {
-	d.limit = newTimeLimit(ctx)
-	defer d.limit.end()
 	for {
 		if r, ok := d.pass(ctx); !ok {
 			return r
@@ -154,7 +150,8 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 		if err := d.stamp(); err != nil {
 			return d.fail(Failed, err), 0, true
 		}
-		a := d.attempt(ctx)
+		d.past.made++
+		a := d.job.client.attempt(ctx, d.sub, d.sealed.header, d.sealed.body)
 		d.past.tries++
 		outcome, again := d.job.client.judge(ctx, &a)
 		now := time.Now()
@@ -234,7 +231,7 @@ func (d *delivery) seal() (r Result, ok bool) {
 	if d.sealed.header, err = d.job.opts.header(); err != nil {
 		return d.fail(Failed, err), false
 	}
-	if d.sealed.body, err = d.job.opts.appendBody(d.job.sealer, nil, d.job.msg, d.sub, d.job.client.cfg.now()); err != nil {
+	if d.sealed.body, err = d.job.opts.appendBody(d.job.client.sealer, nil, d.job.msg, d.sub, d.job.client.cfg.now()); err != nil {
 		if errors.Is(err, TooLarge) {
 			return d.fail(TooLarge, err), false
 		}
@@ -263,22 +260,6 @@ func (d *delivery) left(now time.Time) time.Duration {
 		return d.job.opts.ttl()
 	}
 	return d.job.opts.ttl() - now.Sub(d.past.begun)
-}
-
-// attempt makes one attempt, and tells the hook.
-func (d *delivery) attempt(ctx context.Context) answer {
-	d.past.made++
-	hook := d.job.client.cfg.OnAttempt
-	if hook == nil {
-		return d.job.client.attempt(d.limit, d.sub, d.sealed.header, d.sealed.body)
-	}
-	hooked, end := hook(ctx, Attempt{Origin: d.sub.Origin(), Fingerprint: d.sub.Fingerprint(), Number: d.past.made, BodyBytes: len(d.sealed.body)})
-	limit := newTimeLimit(hooked)
-	defer limit.end()
-	a := d.job.client.attempt(limit, d.sub, d.sealed.header, d.sealed.body)
-	outcome, _ := d.job.client.judge(ctx, &a)
-	end(AttemptResult{Outcome: outcome, Status: a.status, Elapsed: time.Since(d.past.sentAt), Err: a.err})
-	return a
 }
 
 // judge sorts an answer and says whether trying again may help.

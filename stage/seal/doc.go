@@ -5,14 +5,12 @@
 //
 // One operation prepares one message of 365 bytes for the next of seven subscriptions, three with
 // endpoints of the form that Google's push service uses and four of Mozilla's form. Nothing is
-// sent, except in send=loopback. The subscriptions' keys are drawn from the run's seed.
+// sent. The subscriptions' keys are drawn from the run's seed.
 //
 //   - pad=none, pad=4096: every mode of package webpush beside webpush-go and a plain reference,
 //     as=request (an *http.Request ready to be sent) or as=parts (the body and the header fields).
 //   - slice=page: the nine rows of the published page, under its names; docs/evidence/webpush.md
 //     says how they correspond to the modes.
-//   - send=loopback: a broadcast over TLS and HTTP/2 to a push service in a process of its
-//     own.
 //
 // # Proof
 //

@@ -12,6 +12,5 @@ func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 func spoken(caseName string) string {
 	return map[string]string{
 		"pad=none": "a push, sealed", "pad=4096": "a padded push, sealed", "slice=page": "the page's push, sealed",
-		"send=loopback": "a push, sealed and sent",
 	}[record.KeysOf(caseName).Join("/")]
 }

@@ -1,22 +1,18 @@
 package seal
 
-import (
-	"postage/lab"
-
-	"postage/internal/sys/proc"
-)
+import "postage/lab"
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
 	return lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?",
-		Figures: figures(), Servers: map[string]proc.Server{pushServer: servePush},
+		Figures: figures(),
 		Options: []lab.Option{{Name: "pad", Doc: "bytes that a message is padded to", Values: []string{padding(false).String(), padding(true).String()}}},
 		Make:    cases}
 }
 
 func cases(set lab.Settings) []lab.Case {
 	pad := padding(set["pad"] == padding(true).String())
-	return []lab.Case{modesCase(pad), pageCase(), loopbackCase()}
+	return []lab.Case{modesCase(pad), pageCase()}
 }
 
 // contenders returns the contenders for one padding, in the order in which they are listed. To add

@@ -125,7 +125,7 @@ func sealEverything(t *testing.T) []sealed {
 	}
 	var all []sealed
 	for _, mode := range []webpush.Reuse{
-		webpush.Reuse{}, webpush.KeyPerBroadcast(), webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10),
+		webpush.Reuse{}, webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10),
 	} {
 		var bodies [][]byte
 		client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com", Reuse: mode, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -49,7 +49,6 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	f.DurationVar(&limits.Patience, "patience", 5*time.Minute, "how long to wait for a push service that takes nothing, whatever it asks for")
 	f.IntVar(&limits.Gone, "gone-limit", 0, "pause a push service that calls so many subscriptions in a row gone, and believe none of it; -1 believes all (default 20)")
 	padding := f.String("padding", "none", "none, or fit: hide the length, in as much as every service takes")
-	reuse := f.String("reuse", "strict", "strict, or broadcast: one key pair for all, faster (docs/webpush.md)")
 	others, err := parse(f, args, 1)
 	switch {
 	case err != nil:
@@ -74,13 +73,6 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 		options.Padding = webpush.PadToFit()
 	default:
 		return fmt.Errorf("-padding %s: want none or fit", *padding)
-	}
-	switch *reuse {
-	case "strict":
-	case "broadcast":
-		cfg.Reuse = webpush.KeyPerBroadcast()
-	default:
-		return fmt.Errorf("-reuse %s: want strict or broadcast", *reuse)
 	}
 	if err := options.Check(); err != nil {
 		return err

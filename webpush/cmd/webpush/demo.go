@@ -100,8 +100,9 @@ func (d *demo) send(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not a title and a body as JSON", http.StatusBadRequest)
 		return
 	}
-	notification := webpush.Notification{Title: in.Title, Body: in.Body, Navigate: "http://" + r.Host + "/"}
-	message, err := notification.Message()
+	message, err := json.Marshal(map[string]any{ // a browser that knows declarative messages shows it by itself
+		"web_push": 8030, "notification": map[string]string{"title": in.Title, "body": in.Body, "navigate": "http://" + r.Host + "/"},
+	})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -109,7 +110,7 @@ func (d *demo) send(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	subs := slices.Collect(maps.Values(d.subs))
 	d.mu.Unlock()
-	opts := webpush.Options{TTL: time.Hour, Urgency: webpush.UrgencyHigh, Padding: webpush.PadToBlock(256), ContentType: notification.ContentType()}
+	opts := webpush.Options{TTL: time.Hour, Urgency: webpush.UrgencyHigh, Padding: webpush.PadToBlock(256), ContentType: "application/notification+json"}
 	counts := make(map[string]int)
 	for sub, result := range d.client.Broadcast(r.Context(), slices.Values(subs), message, opts) {
 		counts[result.Outcome().String()]++

@@ -118,12 +118,10 @@ func (p program) client(s sending, cfg webpush.Config) (*webpush.Client, error) 
 const sendHelp = `usage: webpush send [flags] [MESSAGE]
 
 Sends one message to the subscription in a file or on standard input: the JSON that
-PushSubscription.toJSON() gives in the browser. The message is what the service worker gets as text;
-with -title and -navigate it is a declarative notification, which browsers that know it show by
-themselves.
+PushSubscription.toJSON() gives in the browser. The message is what the service worker gets as text.
 
   webpush send -subject mailto:you@example.com -subscription sub.json 'Hello!'
-  webpush send -subject https://example.com -title Hello -navigate https://example.com/ <sub.json
+  webpush send -subject https://example.com 'Hello!' <sub.json
 
 Exit status: 0 taken by the push service, 2 not, with the reason, 130 interrupted.`
 
@@ -132,8 +130,6 @@ func (p program) send(ctx context.Context, args []string) error {
 	var flags sending
 	flags.add(f)
 	file := f.String("subscription", "-", "`file` of the subscription, - for standard input")
-	title := f.String("title", "", "`title` of a declarative notification; MESSAGE is its body")
-	url := f.String("navigate", "", "`URL` that a click on it opens")
 	timeout := f.Duration("timeout", time.Minute, "how long to try")
 	others, err := parse(f, args, 1)
 	if err != nil {
@@ -148,21 +144,13 @@ func (p program) send(ctx context.Context, args []string) error {
 		return err
 	}
 	defer client.Close()
-	payload, options := []byte(message), flags.options()
-	if *title != "" || *url != "" {
-		n := webpush.Notification{Title: *title, Navigate: *url, Body: message}
-		if payload, err = n.Message(); err != nil {
-			return err
-		}
-		options.ContentType = n.ContentType()
-	}
 	sub, err := p.readSubscription(*file)
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, *timeout)
 	defer stop()
-	receipt, err := client.Send(ctx, sub, payload, options)
+	receipt, err := client.Send(ctx, sub, []byte(message), flags.options())
 	if errors.Is(err, webpush.Gone) {
 		return hinted{err, "the browser has unsubscribed: have it subscribe again"}
 	} else if err != nil {
