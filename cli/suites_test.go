@@ -103,7 +103,7 @@ func TestListIsOnePage(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"op=direct", "--rows 1000|100|100000", "--loss 0%,2%|0.5%|5%", "op=crud/limiter=default"} {
+	for _, want := range []string{"op=direct", "--rows 1000|100|100000", "--answer 100k|1k|5m", "op=crud/limiter=default"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in\n%s", want, stdout)
 		}

@@ -1,10 +1,12 @@
 package apply
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
@@ -17,10 +19,10 @@ import (
 // client is client-go for one kind, set up correctly for the content type that it wants.
 type client struct {
 	resource
-	config *rest.Config
-	http   *http.Client
-	tap    *tap
-	wire   wire.Count // of TCP's payload, so with the framing of TLS and HTTP/2
+	base string // URL of the server
+	http *http.Client
+	tap  *tap
+	wire wire.Count // of TCP's payload, so with the framing of TLS and HTTP/2
 }
 
 // openClient sets content type and limits on the config before it makes the client. The page set
@@ -37,7 +39,11 @@ func openClient(r *apiserver.Reach, k *kind, m *media) (*client, error) {
 
 // newClient makes the client, with its connection counted and its requests seen.
 func newClient(config *rest.Config, namespace string, k *kind) (*client, error) {
-	c := &client{config: config}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("client-go: %w", err)
+	}
+	c := &client{base: strings.TrimSuffix(base.String(), "/")}
 	dialer := &net.Dialer{}
 	config.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, addr)
@@ -50,7 +56,6 @@ func newClient(config *rest.Config, namespace string, k *kind) (*client, error) 
 		c.tap = &tap{next: next}
 		return c.tap
 	})
-	var err error
 	if c.http, err = rest.HTTPClientFor(config); err != nil {
 		return nil, fmt.Errorf("client-go: %w", err)
 	}
@@ -61,12 +66,22 @@ func newClient(config *rest.Config, namespace string, k *kind) (*client, error) 
 	if !k.namespaced {
 		namespace = ""
 	}
-	if k.dynamic {
-		c.resource, err = openDynamic(config, c.http, k, namespace)
-		return c, err
-	}
 	c.resource = k.open(cluster, namespace)
 	return c, nil
+}
+
+// send sends a request with bytes that client-go has not encoded, over its connection. accepts is
+// the content type of the response.
+func (c *client) send(ctx context.Context, method, path, sends, accepts string, body []byte) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > 0 {
+		request.Header.Set("Content-Type", sends)
+	}
+	request.Header.Set("Accept", accepts)
+	return c.http.Transport.RoundTrip(request)
 }
 
 // close closes the connection. http.Client's own CloseIdleConnections does not reach through

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,13 +49,8 @@ func (f *fake) all() []string {
 	return slices.Clone(f.asked)
 }
 
-// insecure returns the address and settings for a fake, whose certificate nobody has signed.
-func insecure(host string) *rest.Config {
-	return &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
-}
-
 // newFakeCluster is an API server as far as the probes need it: it serves all content types but
-// YAML, has no Releases, and denies permission for the refused requests.
+// YAML, and denies permission for the refused requests.
 func newFakeCluster(t *testing.T, refused ...string) *fake {
 	return newFake(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
@@ -68,8 +61,6 @@ func newFakeCluster(t *testing.T, refused ...string) *fake {
 		}
 		yaml := byName("yaml").contentType
 		switch {
-		case strings.Contains(r.URL.Path, "/releases"):
-			http.NotFound(w, r)
 		case r.Header.Get("Content-Type") == yaml:
 			http.Error(w, "", http.StatusUnsupportedMediaType)
 		case r.Header.Get("Accept") == yaml:
@@ -110,7 +101,6 @@ func TestRefusedIsNotAskedFor(t *testing.T) {
 	for kind, reason := range map[string]string{
 		"configmap":   "no permission at " + cluster.URL + " to create configmaps",
 		"clusterrole": "not served here (HTTP 415/406)", // in YAML
-		"release":     "not served here: the server has no releases of " + kube.ReleaseVersion.String(),
 	} {
 		c := caseNamed(t, "Apply/server=user/op=crud/kind="+kind+"/inflight=1")
 		for i := range c.Contenders {
@@ -138,71 +128,19 @@ func TestRefusedIsNotAskedFor(t *testing.T) {
 // A cluster's address may have a path, with a slash at its end.
 func TestAddresses(t *testing.T) {
 	server := newFake(t, func(http.ResponseWriter, *http.Request) {})
+	k := kindByName("configmap")
 	for end, want := range map[string]string{"": "/api/v1", "/": "/api/v1", "/clusters/root": "/clusters/root/api/v1", "/clusters/root/": "/clusters/root/api/v1"} {
-		raw, err := openRaw(t.Context(), insecure(server.URL+end))
+		config := &rest.Config{Host: server.URL + end, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+		c, err := newClient(config, "ours", &k)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := raw.ask(t.Context(), http.MethodGet, "/api/v1", "", "application/json", nil); err != nil {
+		if _, err := c.send(t.Context(), http.MethodGet, "/api/v1", "", "application/json", nil); err != nil {
 			t.Error(err)
 		}
 		if asked := server.all(); asked[len(asked)-1] != "GET "+want {
 			t.Errorf("%q: %s, want %s", end, asked[len(asked)-1], want)
 		}
-		if err := raw.close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// A cluster behind a proxy is reached through that proxy, as by client-go.
-func TestProxy(t *testing.T) {
-	server := newFake(t, func(http.ResponseWriter, *http.Request) {})
-	tunnels := make(chan string, 1)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		tunnels <- r.Method + " " + r.Host
-		to, err := net.Dial("tcp", r.Host)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
-		defer to.Close()
-		// The answer comes after the hijack: the server might otherwise read what the client sends
-		// next.
-		from, read, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			return
-		}
-		defer from.Close()
-		_, _ = io.WriteString(from, "HTTP/1.1 200 OK\r\n\r\n")
-		var group sync.WaitGroup
-		group.Go(func() {
-			_, _ = io.Copy(to, read)
-			_ = to.Close()
-		})
-		_, _ = io.Copy(from, to)
-		_ = from.Close()
-		group.Wait()
-	}))
-	defer proxy.Close()
-	config := insecure(server.URL)
-	config.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
-	raw, err := openRaw(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if status, _, err := raw.ask(t.Context(), http.MethodGet, "/version", "", "application/json", nil); err != nil || status != http.StatusOK {
-		t.Errorf("HTTP %d, %v", status, err)
-	}
-	if err := raw.close(); err != nil {
-		t.Error(err)
-	}
-	select {
-	case got := <-tunnels:
-		if want := "CONNECT " + server.Listener.Addr().String(); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	default:
-		t.Error("the proxy was passed by")
+		c.close()
 	}
 }

@@ -15,8 +15,8 @@ var (
 		"configmap": "ConfigMap", "clusterrole": "ClusterRole", "release": "Release", "podlist500": "500 Pods",
 	}
 	spokenOps = map[string]string{
-		crud: " life cycle", "create": " created", "get": " read", "update": " updated", "delete": " deleted", "watch": " watched",
-		"list100": "s listed", "list500": "s listed", "encode": " encoded", "decode": " decoded",
+		crud: " life cycle", "create": " created", "get": " read", "update": " updated", "delete": " deleted",
+		"list100": "s listed", "encode": " encoded", "decode": " decoded",
 	}
 )
 

@@ -9,17 +9,20 @@ import (
 	"net/url"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"postage/internal/service/greeter/wire"
+	"postage/internal/sys/kube"
 )
 
 // prebuilt is the floor's caller. The bytes of its requests are made beforehand; only the object's
 // name and the change are written into them. It reads no more of the responses than their status
-// and their length. It uses the content type that is cheapest for the server: protobuf, or CBOR for
-// a custom resource.
+// and their length. It uses client-go's connection, and the content type that is cheapest for the
+// server: protobuf.
 type prebuilt struct {
 	in         *instance
-	raw        *raw
+	client     *client
 	media      media
 	collection string
 	body       template
@@ -35,22 +38,17 @@ type template struct {
 }
 
 func openPrebuilt(in *instance) (caller, error) {
-	config, err := in.reach.Config()
-	if err != nil {
-		return nil, err
-	}
 	c := &prebuilt{in: in, media: in.media, collection: in.kind.collection(in.reach.Namespace)}
 	name := in.objects.newName()
+	var err error
 	if c.body, err = c.template(in.objects.object(name, firstChange), name); err != nil {
 		return nil, err
 	}
 	if c.options, err = encoded(&c.media, &kind{version: "v1"}, &metav1.DeleteOptions{}); err != nil {
 		return nil, err
 	}
-	if c.raw, err = openRaw(in.objects.ctx, config); err != nil {
-		return nil, err
-	}
-	return c, nil
+	c.client, err = openClient(&in.reach.Reach, &in.kind, &in.media)
+	return c, err
 }
 
 func (c *prebuilt) template(o object, name string) (t template, err error) {
@@ -88,16 +86,12 @@ func (t *template) filled(name, change string) []byte {
 	return text
 }
 
-func (c *prebuilt) tap() *tap         { return c.raw.tap }
-func (c *prebuilt) wire() *wire.Count { return &c.raw.wire }
+func (c *prebuilt) tap() *tap         { return c.client.tap }
+func (c *prebuilt) wire() *wire.Count { return &c.client.wire }
 
 // send makes a request and discards the response's body.
 func (c *prebuilt) send(method, path string, body []byte) error {
-	request, err := c.raw.request(c.in.objects.ctx, method, path, c.media.contentType, c.media.contentType, body)
-	if err != nil {
-		return err
-	}
-	response, err := c.raw.auth.RoundTrip(request)
+	response, err := c.client.send(c.in.objects.ctx, method, path, c.media.contentType, c.media.contentType, body)
 	if err != nil {
 		return err
 	}
@@ -143,10 +137,13 @@ func (c *prebuilt) delete(_ *lane, name string) error {
 	return c.send(http.MethodDelete, c.collection+"/"+name, c.options)
 }
 
-func (c *prebuilt) follow(int) error { return errNoWatch }
+func (c *prebuilt) close() error {
+	c.client.close()
+	return nil
+}
 
-func (c *prebuilt) seen(*lane, string, string) error { return errNoWatch }
-
-var errNoWatch = errors.New("the floor has no watch")
-
-func (c *prebuilt) close() error { return c.raw.close() }
+// encoded returns an object as client-go sends it.
+func encoded(m *media, k *kind, o runtime.Object) ([]byte, error) {
+	s := serializerOf(m, kube.Scheme, kube.Scheme)
+	return runtime.Encode(kube.Codecs.EncoderForVersion(s, schema.GroupVersion{Group: k.group, Version: k.version}), o)
+}

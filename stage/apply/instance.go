@@ -5,18 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"postage/internal/service/apiserver"
 	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/stage/internal/lanes"
 )
-
-// patience is how long an event of a watch may take before it counts as lost. Requests have no such
-// limit, since it would cost them a timer: they end with the conductor's patience for a batch, or
-// for a worker's set-up.
-const patience = time.Minute
 
 // spec says what a case measures.
 type spec struct {
@@ -94,10 +88,6 @@ func (in *instance) setUp(inflight int, open func(*instance) (caller, error)) (e
 	// The first request makes the connection. Several at a time would make several connections.
 	if err := in.caller.list(&in.lanes[0], in.op.objects); err != nil {
 		return fmt.Errorf("first request: %w", err)
-	}
-	in.caller.tap().on.Store(true) // until the proof is done
-	if in.op.name == "watch" {
-		return in.caller.follow(in.op.objects)
 	}
 	return nil
 }

@@ -9,8 +9,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"postage/internal/sys/kube"
 )
@@ -22,13 +20,9 @@ type kind struct {
 	version    string
 	resource   string
 	namespaced bool
-	// custom resources have no protobuf, and an update must name the version that it changes.
-	custom bool
-	// dynamic objects are maps, which client-go's dynamic client sends.
-	dynamic bool
-	ops     []string // what is measured of the kind
-	make    func(metav1.ObjectMeta) object
-	open    func(c *kube.Cluster, namespace string) resource
+	ops        []string // what is measured of the kind
+	make       func(metav1.ObjectMeta) object
+	open       func(c *kube.Cluster, namespace string) resource
 }
 
 // object is any object of an API.
@@ -40,25 +34,17 @@ type resource interface {
 	get(ctx context.Context, name string) (object, error)
 	update(ctx context.Context, o object) (object, error)
 	list(ctx context.Context, selector string) ([]object, error)
-	watch(ctx context.Context, selector string) (watch.Interface, error)
 	delete(ctx context.Context, name string) error
 }
 
 func kinds() []kind {
 	return []kind{
 		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, make: configMap,
-			ops:  []string{crud, "create", "get", "update", "list100", "watch", "delete"},
+			ops:  []string{crud, "create", "get", "update", "list100", "delete"},
 			open: typedClient(kube.ConfigMaps, func(l *corev1.ConfigMapList) []object { return pointers(l.Items) })},
 		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", ops: []string{crud}, make: clusterRole,
 			open: typedClient(kube.ClusterRoles, func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) })},
-		{name: "release", group: kube.ReleaseVersion.Group, version: "v1", resource: "releases", namespaced: true, custom: true,
-			ops: []string{crud, "get", "list500", "watch"}, make: release,
-			open: typedClient(kube.Releases, func(l *kube.ReleaseList) []object { return pointers(l.Items) })},
 	}
-}
-
-func (k *kind) groupVersion() schema.GroupVersion {
-	return schema.GroupVersion{Group: k.group, Version: k.version}
 }
 
 // collection returns the path of the kind's objects.
@@ -104,10 +90,6 @@ func (t typed[T, L]) list(ctx context.Context, selector string) ([]object, error
 		return nil, err
 	}
 	return t.items(l), nil
-}
-
-func (t typed[T, L]) watch(ctx context.Context, selector string) (watch.Interface, error) {
-	return t.api.Watch(ctx, metav1.ListOptions{LabelSelector: selector})
 }
 
 func (t typed[T, L]) delete(ctx context.Context, name string) error {

@@ -11,10 +11,8 @@ import (
 type media struct {
 	name        string // its name in rows
 	contentType string
-	// stream is the content type of a watch's events.
-	stream string
-	module string // that does the encoding
-	begins func(text []byte) bool
+	module      string // that does the encoding
+	begins      func(text []byte) bool
 }
 
 // The bytes with which objects begin. CBOR's are the tag for self-described data (RFC 8949, section
@@ -29,28 +27,22 @@ var yamlKey = regexp.MustCompile(`^[A-Za-z]+:[ \n]`)
 
 func medias() []media {
 	return []media{
-		{"json", runtime.ContentTypeJSON, runtime.ContentTypeJSON, "k8s.io/apimachinery",
+		{"json", runtime.ContentTypeJSON, "k8s.io/apimachinery",
 			func(text []byte) bool { return bytes.HasPrefix(text, []byte("{")) }},
-		{"yaml", runtime.ContentTypeYAML, "", "k8s.io/apimachinery",
-			yamlKey.Match},
-		{"protobuf", runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf, "k8s.io/apimachinery",
+		{"yaml", runtime.ContentTypeYAML, "k8s.io/apimachinery", yamlKey.Match},
+		{"protobuf", runtime.ContentTypeProtobuf, "k8s.io/apimachinery",
 			func(text []byte) bool { return bytes.HasPrefix(text, protobufMagic) }},
-		{"cbor", runtime.ContentTypeCBOR, runtime.ContentTypeCBORSequence, "github.com/fxamacker/cbor/v2",
+		{"cbor", runtime.ContentTypeCBOR, "github.com/fxamacker/cbor/v2",
 			func(text []byte) bool { return bytes.HasPrefix(text, cborMagic) }},
 	}
 }
 
 func byName(name string) media { return named(medias(), name, func(m media) string { return m.name }) }
 
-// other returns the content type in which a second client reads a row's objects of a kind back.
-func (m *media) other(k *kind, notServed map[string]string) media {
-	switch {
-	case !k.custom && m.name != "protobuf":
-		return byName("protobuf")
-	case m.name != "json":
+// other returns the content type in which a second client reads a row's objects back.
+func (m *media) other() media {
+	if m.name == "protobuf" {
 		return byName("json")
-	case notServed["cbor"] == "":
-		return byName("cbor")
 	}
-	return byName("yaml")
+	return byName("protobuf")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -20,18 +19,16 @@ import (
 // objects are the objects on the server that a worker made, and those that it is going to make. A
 // client of their own, in another content type and untimed, prepares and checks them.
 type objects struct {
-	ctx      context.Context
-	kind     *kind
-	reach    *reach
-	control  *client
-	worker   string // label workerKey of every object
-	shared   bool   // all workers use the same objects, and leave them
-	deletes  bool   // the operation deletes what it works on
-	serial   atomic.Int64
-	mu       sync.Mutex
-	ready    []string          // names of objects that exist for the operation
-	versions map[string]string // resource versions of objects, by name
-	loose    []string          // names of objects that operations may have left behind
+	ctx     context.Context
+	kind    *kind
+	reach   *reach
+	control *client
+	worker  string // label workerKey of every object
+	deletes bool   // the operation deletes what it works on
+	serial  atomic.Int64
+	mu      sync.Mutex
+	ready   []string // names of objects that exist for the operation
+	loose   []string // names of objects that operations may have left behind
 }
 
 // newObjects connects the client that prepares and checks objects for rows of a content type.
@@ -40,14 +37,11 @@ func newObjects(ctx context.Context, r *reach, op *op, k *kind, m *media) (*obje
 	for i := range id {
 		id[i] = byte(rand.Uint32())
 	}
-	o := &objects{ctx: context.WithoutCancel(ctx), kind: k, reach: r, worker: hex.EncodeToString(id[:]), shared: op.shared}
+	o := &objects{ctx: context.WithoutCancel(ctx), kind: k, reach: r, worker: hex.EncodeToString(id[:])}
 	o.deletes = op.name == crud || op.name == "delete"
-	if o.shared {
-		o.worker = "shared"
-	}
-	other := m.other(k, r.NotServed)
+	other := m.other()
 	var err error
-	o.control, err = openClient(&r.Reach, o.typed(), &other)
+	o.control, err = openClient(&r.Reach, k, &other)
 	return o, err
 }
 
@@ -56,30 +50,18 @@ const workerKey = "postage-worker"
 
 // object returns the object that the worker creates with a name.
 func (o *objects) object(name, change string) object {
-	return o.objectOf(o.kind, name, change)
-}
-
-func (o *objects) objectOf(k *kind, name, change string) object {
-	return k.make(metav1.ObjectMeta{
+	return o.kind.make(metav1.ObjectMeta{
 		Name:        name,
 		Labels:      map[string]string{apiserver.Label: o.reach.Namespace, workerKey: o.worker},
 		Annotations: map[string]string{changeKey: change},
 	})
 }
 
-// typed is the kind with objects of its own type, which the second client has.
-func (o *objects) typed() *kind {
-	k := kindByName(o.kind.name)
-	return &k
-}
-
 func (o *objects) selector() string { return workerKey + "=" + o.worker }
 
 // newName returns a name that no object has had. All names have the same width.
-func (o *objects) newName() string { return o.nameOf(o.serial.Add(1)) }
-
-func (o *objects) nameOf(serial int64) string {
-	name := o.worker + "-" + strconv.FormatInt(100_000_000+serial, 10)
+func (o *objects) newName() string {
+	name := o.worker + "-" + strconv.FormatInt(100_000_000+o.serial.Add(1), 10)
 	if !o.kind.namespaced {
 		name = o.reach.Prefix() + name
 	}
@@ -109,62 +91,15 @@ func (o *objects) takeName() (string, bool) {
 }
 
 // fill creates objects until there are want of them.
-func (o *objects) fill(want int) (err error) {
-	missing := want - len(o.ready)
-	if missing <= 0 {
-		return nil
+func (o *objects) fill(want int) error {
+	before := len(o.ready)
+	for len(o.ready) < want {
+		o.ready = append(o.ready, o.newName())
 	}
-	names := make([]string, missing)
-	for i := range names {
-		if names[i] = o.nameOf(int64(i)); !o.shared {
-			names[i] = o.newName()
-		}
-	}
-	o.ready = append(o.ready, names...)
-	if o.shared {
-		if names, err = o.absent(names); err != nil {
-			return err
-		}
-	}
-	return eachOf(names, func(name string) error {
-		made, err := o.control.create(o.ctx, o.objectOf(o.typed(), name, firstChange), metav1.CreateOptions{})
-		if o.shared && apierrors.IsAlreadyExists(err) {
-			return nil // another worker was faster
-		}
-		if err == nil {
-			o.setVersion(name, made.GetResourceVersion())
-		}
+	return eachOf(o.ready[before:], func(name string) error {
+		_, err := o.control.create(o.ctx, o.object(name, firstChange), metav1.CreateOptions{})
 		return err
 	})
-}
-
-// absent returns the names of shared objects that the server does not have. All workers give them
-// the same names.
-func (o *objects) absent(names []string) ([]string, error) {
-	there, err := o.control.list(o.ctx, o.selector())
-	if err != nil {
-		return nil, err
-	}
-	has := map[string]bool{}
-	for _, found := range there {
-		has[found.GetName()] = true
-	}
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return has[name] }), nil
-}
-
-func (o *objects) version(name string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.versions[name]
-}
-
-func (o *objects) setVersion(name, version string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.versions == nil {
-		o.versions = map[string]string{}
-	}
-	o.versions[name] = version
 }
 
 // sweep deletes what operations have left behind.
@@ -204,9 +139,6 @@ func eachOf(names []string, do func(string) error) error {
 }
 
 func (o *objects) removeAll() error {
-	if o.shared {
-		return nil
-	}
 	if err := o.remove(append(o.loose, o.ready...)); err != nil {
 		return err
 	}

@@ -14,9 +14,6 @@ type op struct {
 	// objects is how many objects the worker must have beforehand. A batch of deletes takes them
 	// away.
 	objects int
-	// shared objects are made once on a server, by the first worker that needs them. They are not
-	// removed before the server or the namespace is.
-	shared bool
 	// together operations can be under way several at a time.
 	together bool
 	// methods are the methods of its requests, in order.
@@ -47,19 +44,11 @@ func ops() []op {
 		{name: "get", together: true, doc: "getting it", methods: "GET", objects: few, do: func(l *lane) error {
 			return l.in.caller.get(l, l.nextName())
 		}},
-		{name: "update", together: true, doc: "changing it", methods: "PUT", objects: few, do: changed},
+		{name: "update", together: true, doc: "changing it", methods: "PUT", objects: few, do: func(l *lane) error {
+			return l.in.caller.update(l, l.nextName(), l.nextChange())
+		}},
 		{name: "list100", together: true, doc: "getting a list of 100", methods: "GET", objects: 100, do: func(l *lane) error {
 			return l.in.caller.list(l, 100)
-		}},
-		{name: "list500", doc: "getting a list of 500", methods: "GET", objects: 500, shared: true, do: func(l *lane) error {
-			return l.in.caller.list(l, 500)
-		}},
-		{name: "watch", doc: "changing it until the change has come back by a watch", methods: "PUT", objects: 1, do: func(l *lane) error {
-			name, change := l.nextName(), l.nextChange()
-			if err := l.in.caller.update(l, name, change); err != nil {
-				return fmt.Errorf("update: %w", err)
-			}
-			return l.in.caller.seen(l, name, change)
 		}},
 		{name: "delete", doc: "deleting it", methods: "DELETE", objects: stock, do: func(l *lane) error {
 			name, ok := l.in.objects.takeName()
@@ -70,8 +59,6 @@ func ops() []op {
 		}},
 	}
 }
-
-func changed(l *lane) error { return l.in.caller.update(l, l.nextName(), l.nextChange()) }
 
 // few objects are enough for operations that keep the objects: two for each lane.
 const few = 16

@@ -75,12 +75,6 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 	refused := map[string]error{}
 	var served []kind
 	for _, k := range kinds() {
-		if k.custom && r.PID != 0 { // nobody's cluster is given a definition
-			if err := installReleases(ctx, &r.Reach); err != nil {
-				refused[k.name] = err
-				continue
-			}
-		}
 		if err := probeKind(ctx, s, &r.Reach, &k); err != nil {
 			refused[k.name] = err
 		} else {
@@ -125,7 +119,7 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 const gate = "KUBE_FEATURE_ClientsAllowCBOR"
 
 // verbs are the permissions that the operations need.
-var verbs = []string{"create", "get", "update", "list", "watch", "delete"}
+var verbs = []string{"create", "get", "update", "list", "delete"}
 
 // probeKind returns why we cannot use a kind on the server: the server does not have the resource,
 // or we do not have permission. It also creates an object as a dry run, which shows what admission
@@ -154,18 +148,14 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 }
 
 // probeMedia returns why the server does not accept or does not return a content type, "" if it
-// does both, with an object of a kind that it serves. It does not use client-go, which falls back
-// to JSON by itself.
+// does both, with an object of a kind that it serves. client-go would fall back to JSON by itself,
+// so it does not encode the object.
 func probeMedia(ctx context.Context, r *apiserver.Reach, k *kind, m *media) (string, error) {
-	config, err := r.Config()
+	c, err := openClient(r, k, m)
 	if err != nil {
 		return "", err
 	}
-	raw, err := openRaw(ctx, config)
-	if err != nil {
-		return "", err
-	}
-	defer raw.close()
+	defer c.close()
 	o := k.make(metav1.ObjectMeta{Name: r.Prefix() + "probe"})
 	plain := byName("json")
 	var refusals []string
@@ -174,8 +164,13 @@ func probeMedia(ctx context.Context, r *apiserver.Reach, k *kind, m *media) (str
 		if err != nil {
 			return "", err
 		}
-		status, text, err := raw.ask(ctx, http.MethodPost, k.collection(r.Namespace)+"?dryRun=All", way.sent.contentType, way.accepted.contentType, body)
-		switch {
+		response, err := c.send(ctx, http.MethodPost, k.collection(r.Namespace)+"?dryRun=All", way.sent.contentType, way.accepted.contentType, body)
+		if err != nil {
+			return "", err
+		}
+		text, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		switch status := response.StatusCode; {
 		case err != nil:
 			return "", err
 		case status == http.StatusUnsupportedMediaType || status == http.StatusNotAcceptable:

@@ -61,10 +61,8 @@ func cases(use *serverFlags, services map[string]*lab.Service, set lab.Settings)
 			c.Headline = name == crud && k.name == "configmap"
 			all = append(all, c)
 		}
-		if !k.custom {
-			s.op, s.inflight = opByName(crud), 1
-			all = append(all, mistakeCase(s, service))
-		}
+		s.op, s.inflight = opByName(crud), 1
+		all = append(all, mistakeCase(s, service))
 	}
 	for _, subject := range subjects() {
 		if subject.name == set["kind"] {
@@ -91,8 +89,8 @@ func (s *spec) caseName() string {
 // baseline is what client-go sends by default.
 const baseline = "json"
 
-// noWatch is why there is no watch in YAML.
-const noWatch = "YAML has no framing for a stream of events in Kubernetes: the server answers a watch with HTTP 406"
+// noProtobuf is why there is no custom resource in protobuf.
+const noProtobuf = "the server knows a custom resource by its schema alone, which has no protobuf"
 
 // clientCase compares the content types through client-go.
 func clientCase(s spec, service *lab.Service) lab.Case {
@@ -111,29 +109,15 @@ func clientCase(s spec, service *lab.Service) lab.Case {
 	}
 	c.Doc += "?"
 	for _, m := range medias() {
-		row := clientRow(s, m)
-		switch {
-		case m.stream == "" && s.op.name == "watch":
-			row.NotPossible, row.Open = noWatch, nil
-		case m.name == "protobuf" && s.kind.custom:
-			row.NotPossible, row.Open = noProtobuf, nil
-		}
-		c.Contenders = append(c.Contenders, row)
+		c.Contenders = append(c.Contenders, clientRow(s, m))
 	}
-	if s.kind.custom {
-		s := s
-		s.kind.make, s.kind.dynamic = untyped(&s.kind), true
-		c.Contenders = append(c.Contenders, clientRow(s, byName("json")), clientRow(s, byName("cbor")))
-	}
-	if s.op.name != "watch" {
-		c.Contenders = append(c.Contenders, floor(s))
-	}
+	c.Contenders = append(c.Contenders, floor(s))
 	return c
 }
 
 // clientRow is a content type through client-go.
 func clientRow(s spec, m media) lab.Contender {
-	row := lab.Contender{
+	return lab.Contender{
 		Name: "as=" + m.name, Module: "k8s.io/client-go", Checks: checks,
 		Settings: map[string]string{"as": m.name, "content-type": m.contentType, "limiter": "none", "connection": "one, HTTP/2 over TLS"},
 		Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
@@ -146,19 +130,11 @@ func clientRow(s spec, m media) lab.Contender {
 			}))
 		},
 	}
-	if s.kind.dynamic {
-		row.Name += "/client=dynamic"
-		row.Settings["client"] = "dynamic: objects are maps"
-	}
-	return row
 }
 
 // floor returns the contender that sends bytes made beforehand.
 func floor(s spec) lab.Contender {
 	m := byName("protobuf")
-	if s.kind.custom {
-		m = byName("cbor")
-	}
 	return lab.Contender{
 		Name: "floor=prebuilt", Floor: true,
 		Checks:   "as the others, but the responses are not decoded",
@@ -208,24 +184,21 @@ func serializeCase(s subject, decoding bool) lab.Case {
 		Baseline: "as=" + baseline,
 	}
 	shortest := byName("protobuf")
-	if s.custom {
+	if s.maps {
 		shortest = byName("cbor")
 	}
 	for _, m := range medias() {
-		row := serializeRow(s, m, false, decoding)
-		if m.name == "protobuf" && s.custom {
+		row := serializeRow(s, m, decoding)
+		if m.name == "protobuf" && s.maps {
 			row.NotPossible, row.Open = noProtobuf, nil
 		}
 		c.Contenders = append(c.Contenders, row)
-	}
-	if s.custom {
-		c.Contenders = append(c.Contenders, serializeRow(s, byName("json"), true, decoding), serializeRow(s, byName("cbor"), true, decoding))
 	}
 	c.Contenders = append(c.Contenders, lab.Contender{
 		Name: "floor=memcpy", Floor: true, Checks: "the copy has the bytes of the original",
 		Settings: map[string]string{"floor": "memcpy", "bytes": "of " + shortest.name + ", the shortest"},
 		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
-			in, err := openSerializing(shortest, s, false, false, env.Seed)
+			in, err := openSerializing(shortest, s, false, env.Seed)
 			if err != nil {
 				return nil, fmt.Errorf("apply: serialize %s: %w", s.name, err)
 			}
@@ -236,21 +209,20 @@ func serializeCase(s subject, decoding bool) lab.Case {
 }
 
 // serializeRow is a serializer, of objects of their own type or of maps.
-func serializeRow(s subject, m media, dynamic, decoding bool) lab.Contender {
+func serializeRow(s subject, m media, decoding bool) lab.Contender {
 	row := lab.Contender{
 		Name: "as=" + m.name, Module: m.module, Checks: serializeChecks,
 		Settings: map[string]string{"as": m.name, "buffer": "reused", "lib": "apimachinery"},
 		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
-			in, err := openSerializing(m, s, dynamic, decoding, env.Seed)
+			in, err := openSerializing(m, s, decoding, env.Seed)
 			if err != nil {
 				return nil, fmt.Errorf("apply: serialize %s as %s: %w", s.name, m.name, err)
 			}
 			return in, nil
 		},
 	}
-	if dynamic {
-		row.Name += "/client=dynamic"
-		row.Settings["client"] = "dynamic: objects are maps, as on the server"
+	if s.maps {
+		row.Settings["objects"] = "maps, as in the server and in client-go's dynamic client"
 	}
 	return row
 }

@@ -21,7 +21,7 @@ type tap struct {
 	seen []*exchange
 }
 
-// exchange is a request and its response. Bodies are complete, except for a watch's.
+// exchange is a request and its response.
 type exchange struct {
 	method, path  string
 	sent, accepts string // Content-Type and Accept of the request
@@ -29,9 +29,7 @@ type exchange struct {
 	proto         string
 	status        int
 	request       []byte
-	mu            sync.Mutex
 	response      []byte
-	watch         bool
 }
 
 // WrappedRoundTripper lets idle connections be closed through the tap.
@@ -41,7 +39,7 @@ func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !t.on.Load() {
 		return t.next.RoundTrip(r)
 	}
-	e := &exchange{method: r.Method, path: r.URL.Path, sent: r.Header.Get("Content-Type"), accepts: r.Header.Get("Accept"), watch: r.URL.Query().Get("watch") != ""}
+	e := &exchange{method: r.Method, path: r.URL.Path, sent: r.Header.Get("Content-Type"), accepts: r.Header.Get("Accept")}
 	if r.Body != nil {
 		text, err := io.ReadAll(r.Body)
 		if err := r.Body.Close(); err != nil {
@@ -59,35 +57,16 @@ func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	e.received, e.status, e.proto = response.Header.Get("Content-Type"), response.StatusCode, response.Proto
-	if e.watch {
-		response.Body = &copied{response.Body, e}
-	} else {
-		text, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if err != nil {
-			return nil, err
-		}
-		e.response = text
-		response.Body = io.NopCloser(bytes.NewReader(text))
+	e.response, err = io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil {
+		return nil, err
 	}
+	response.Body = io.NopCloser(bytes.NewReader(e.response))
 	t.mu.Lock()
 	t.seen = append(t.seen, e)
 	t.mu.Unlock()
 	return response, nil
-}
-
-// copied keeps the beginning of a body that has no end.
-type copied struct {
-	io.ReadCloser
-	e *exchange
-}
-
-func (c *copied) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
-	c.e.mu.Lock()
-	c.e.response = append(c.e.response, p[:min(n, max(0, 1<<14-len(c.e.response)))]...)
-	c.e.mu.Unlock()
-	return n, err
 }
 
 // take returns the exchanges since the last call.
@@ -119,9 +98,6 @@ func (e *exchange) check(m *media) error {
 	if err != nil {
 		return fmt.Errorf("%s: the response's Content-Type %q: %w", about, e.received, err)
 	}
-	if e.watch {
-		return e.checkWatch(m, got)
-	}
 	if got != m.contentType {
 		return fmt.Errorf("%s: the response is %q on the wire, want %q", about, got, m.contentType)
 	}
@@ -129,35 +105,6 @@ func (e *exchange) check(m *media) error {
 		return fmt.Errorf("%s: the response says it is %q and begins with %q", about, got, head(e.response))
 	}
 	return nil
-}
-
-// checkWatch checks a stream of events. Each holds an object in the content type; in protobuf, its
-// length comes before it.
-func (e *exchange) checkWatch(m *media, got string) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if got != m.stream {
-		return fmt.Errorf("watch: the events are %q on the wire, want %q", got, m.stream)
-	}
-	ok := false
-	switch m.name {
-	case "json":
-		ok = bytes.HasPrefix(e.response, []byte("{"))
-	case "protobuf":
-		ok = bytes.Contains(e.response[:min(len(e.response), 64)], protobufMagic)
-	case "cbor":
-		ok = cborMap(e.response)
-	}
-	if !ok {
-		return fmt.Errorf("watch: the events say they are %q and begin with %q", got, head(e.response))
-	}
-	return nil
-}
-
-// cborMap reports whether CBOR begins a map (major type 5), with or without the tag.
-func cborMap(text []byte) bool {
-	text = bytes.TrimPrefix(text, cborMagic)
-	return len(text) > 0 && text[0]>>5 == 5
 }
 
 func head(text []byte) string { return string(text[:min(len(text), 16)]) }

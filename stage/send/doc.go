@@ -23,8 +23,8 @@
 //   - size: of the payload in each direction; hello is the page's few bytes
 //   - inflight: operations under way at a time; conns: connections that they share
 //
-// A case, called a slice, varies one of them and holds the others fixed. Options of a run set size
-// and inflight, and what a network between the two is like.
+// A case, called a slice, varies one of them and holds the others fixed. Options of a run set size,
+// inflight and the size of an answer; --link puts a network between the two.
 //
 // # Columns
 //

@@ -10,7 +10,7 @@ import (
 // figures describe the stage's figures.
 func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 
-// spoken is a case as a person says it. A case of the slice network is shown by its name.
+// spoken is a case as a person says it.
 func spoken(caseName string) string {
 	keys := record.KeysOf(caseName)
 	connection := "new "
@@ -37,6 +37,8 @@ func spoken(caseName string) string {
 		return "a hello, resumed or new"
 	case "size":
 		return strings.Replace(keys.Get("size"), "hello", "a hello", 1) + " each way"
+	case "answer":
+		return strings.Replace(keys.Get("inflight")+" answers of "+keys.Get("answer"), "1 answers", "an answer", 1)
 	case "inflight":
 		return strings.Replace("hellos, "+keys.Get("inflight")+" on "+keys.Get("conns")+" connections", " 1 connections", " 1 connection", 1)
 	}

@@ -64,10 +64,11 @@ func certificate(s *spec) (*tlscert.Pair, error) {
 
 func openInstance(ctx context.Context, t *transport, s spec, seed uint64, config greeter.Config, pair *tlscert.Pair) (*instance, error) {
 	in := &instance{transport: t, spec: s}
-	if err := in.join(ctx, &config); err != nil {
+	var err error
+	if in.network, err = OpenNetwork(ctx); err != nil {
 		return nil, err
 	}
-	var err error
+	config.Place = in.network.Server()
 	if in.server, err = greeter.Start(ctx, config); err != nil {
 		return nil, errors.Join(err, in.network.Close())
 	}

@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc/stats"
 
-	"postage/internal/service/greeter"
 	"postage/internal/sys/link"
 )
 
@@ -26,10 +25,6 @@ func OpenNetwork(ctx context.Context) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openNetwork(ctx, spec)
-}
-
-func openNetwork(ctx context.Context, spec link.Spec) (*Network, error) {
 	// Each block has losses of its own: the same ones would have its figures alike.
 	spec.Seed = uint64(time.Now().UnixNano())
 	l, err := link.Open(ctx, spec)
@@ -37,18 +32,6 @@ func openNetwork(ctx context.Context, spec link.Spec) (*Network, error) {
 		return nil, err
 	}
 	return &Network{l}, nil
-}
-
-// join makes the network that the spec or the run asks for, and has the server listen at its far
-// end.
-func (in *instance) join(ctx context.Context, config *greeter.Config) (err error) {
-	if in.spec.link != nil {
-		in.network, err = openNetwork(ctx, *in.spec.link)
-	} else {
-		in.network, err = OpenNetwork(ctx)
-	}
-	config.Place = in.network.Server()
-	return err
 }
 
 // Server is the end where the server listens.

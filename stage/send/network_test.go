@@ -28,15 +28,12 @@ func needsNetwork(t *testing.T) {
 	}
 }
 
-// over is a spec for answers over a network.
+// over puts a network under the instances that the test opens, and is a spec for answers over it.
 func over(t *testing.T, text string, answer int) spec {
 	t.Helper()
-	l, err := link.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Setenv(linkVariable, text)
 	s := fixed()
-	s.link, s.answer, s.inflight, s.conns = &l, answer, 1, 1
+	s.answer, s.inflight, s.conns = answer, 1, 1
 	return s
 }
 
@@ -44,42 +41,24 @@ func over(t *testing.T, text string, answer int) spec {
 // connections, and with POSTAGE_LONG kept ones, with one request and ten at a time.
 func TestNetworkProves(t *testing.T) {
 	needsNetwork(t)
-	names := []string{"reuse=no/answer=1k/inflight=1/rtt=1ms/loss=2%"}
+	names := []string{"slice=resume/tls=on/reuse=no/cert=ecdsa-p256"}
 	if os.Getenv("POSTAGE_LONG") != "" {
-		names = append(names, "reuse=yes/answer=1k/inflight=1/rtt=1ms/loss=2%", "reuse=yes/answer=1k/inflight=10/rtt=1ms/loss=5%/burst=4")
+		names = append(names, "slice=answer/tls=on/reuse=yes/answer=1k/inflight=1", "slice=answer/tls=on/reuse=yes/answer=1k/inflight=10")
 	}
-	cases := Suite().Made(lab.Choices{"answer": {"1k"}, "rtt": {"1ms"}, "loss": {"2%", "5%"}})
+	cases := Suite().Made(lab.Choices{"answer": {"1k"}})
+	t.Setenv(linkVariable, "rtt=1ms,loss=2%,rate=100mbit")
 	for _, name := range names {
-		if !slices.ContainsFunc(cases, func(c lab.Case) bool { return c.Name == "Send/slice=network/"+name }) {
-			t.Errorf("there is no case %s", name)
+		i := slices.IndexFunc(cases, func(c lab.Case) bool { return c.Name == "Send/"+name })
+		if i < 0 {
+			t.Fatalf("there is no case %s", name)
 		}
-		for _, c := range cases {
-			if c.Name != "Send/slice=network/"+name {
-				continue
-			}
-			for _, contender := range c.Contenders {
-				t.Run(name+"/"+contender.Name, func(t *testing.T) {
-					if contender.NotPossible != "" {
-						t.Skip("not possible: " + contender.NotPossible)
-					}
-					prove(t, t.Context(), contender)
-				})
-			}
-		}
-	}
-}
-
-// A proof has the patience for an operation that is known to take seconds: 5 MB with 2% loss take
-// about ten, and a few times that where losses come in a row.
-func TestProofsPatience(t *testing.T) {
-	t.Parallel()
-	long, short, none := over(t, "rtt=20ms,loss=2%,rate=100mbit", 5<<20), over(t, "rtt=1ms", 1<<10), fixed()
-	if got, least := long.patience(), 5*long.expected(); got < least || long.expected() < 5*time.Second {
-		t.Errorf("%v for an operation of %v", got, long.expected())
-	}
-	for _, s := range []spec{short, none} {
-		if got := s.patience(); got != 30*time.Second {
-			t.Errorf("%v, want half a minute", got)
+		for _, contender := range cases[i].Contenders {
+			t.Run(name+"/"+contender.Name, func(t *testing.T) {
+				if contender.NotPossible != "" {
+					t.Skip("not possible: " + contender.NotPossible)
+				}
+				prove(t, t.Context(), contender)
+			})
 		}
 	}
 }
@@ -148,8 +127,9 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// --link is for the rows of the stage that have no network of their own, and they say so.
+// --link is for every row of the stage, and they say so.
 func TestLinkFlag(t *testing.T) {
+	needsNetwork(t)
 	suite := Suite()
 	use := new(linkFlag)
 	for text, want := range map[string]string{"rtt=-1": "want a round-trip time", "loss=2": "from 0 to 0.5", "": "want rtt, loss"} {
@@ -160,7 +140,7 @@ func TestLinkFlag(t *testing.T) {
 	if err := use.Set("rtt=20ms,loss=1%"); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := lab.Select([]lab.Suite{suite}, []string{"Send/slice=tls", "Send/slice=network/answer=100k/rtt=20ms"})
+	entries, err := lab.Select([]lab.Suite{suite}, []string{"Send/slice=tls"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,19 +159,14 @@ func TestLinkFlag(t *testing.T) {
 	if err != nil || len(running.Environment) != 1 || running.Environment[0] != "POSTAGE_LINK=rtt=20ms,loss=1%" || running.Stop() != nil {
 		t.Errorf("%+v, %v", running, err)
 	}
-	t.Setenv(linkVariable, "rtt=20ms,loss=0%")
-	if running.Serves == nil {
-		s := over(t, "rtt=0s", 0)
-		s.link = nil
-		if got := firstByte(t, netHTTP2(), s, 1, time.Hour); got < 20*time.Millisecond {
-			t.Errorf("over a link of 20 ms the first byte comes after %v", got)
-		}
+	if got := firstByte(t, netHTTP2(), over(t, "rtt=20ms,loss=0%", 0), 1, time.Hour); got < 20*time.Millisecond {
+		t.Errorf("over a link of 20 ms the first byte comes after %v", got)
 	}
 }
 
 // Where a network is not possible, its rows are, too, with the reason.
 func TestNotPossible(t *testing.T) {
-	running, err := possible(t.Context(), link.Spec{Congestion: "carrierpigeon"})
+	running, err := (&linkFlag{spec: link.Spec{Congestion: "carrierpigeon"}}).start(t.Context(), nil, t.Output())
 	if err != nil || running.Serves == nil {
 		t.Fatal(running, err)
 	}

@@ -57,6 +57,13 @@ func TestMathis(t *testing.T) {
 	}
 }
 
+// mathis is the rate in bytes a second of a TCP flow with such a loss, on average, by M. Mathis et
+// al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997: random losses
+// and an acknowledgement of each segment.
+func mathis(segment int, rtt time.Duration, loss float64) float64 {
+	return float64(segment) / rtt.Seconds() * math.Sqrt(1.5/loss)
+}
+
 // bulk is how many bytes a second come for so long.
 func bulk(t *testing.T, l *link.Link, long time.Duration) float64 {
 	t.Helper()

@@ -8,7 +8,6 @@ import (
 
 	"postage/internal/service/greeter/hello"
 	"postage/internal/service/tlscert"
-	"postage/internal/sys/link"
 	"postage/record"
 )
 
@@ -28,8 +27,6 @@ type spec struct {
 	conns int
 	// secure is the text in the request.
 	secure string
-	// link is the network between client and server, nil for loopback or what a run's --link says.
-	link *link.Spec
 }
 
 // resume says how new connections continue TLS sessions.
@@ -65,9 +62,6 @@ func (s *spec) settings(name string, more map[string]string) map[string]string {
 	}
 	if s.answer > 0 {
 		out["answer"] = sizeName(s.answer)
-	}
-	if s.link != nil {
-		out["link"] = s.link.String()
 	}
 	if s.inflight > 0 {
 		out["inflight"] = strconv.Itoa(s.inflight)

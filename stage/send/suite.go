@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"postage/internal/service/greeter"
 	"postage/internal/service/greeter/hello"
@@ -26,15 +27,13 @@ func Suite() lab.Suite {
 		Options: []lab.Option{
 			{Name: "size", Doc: "payload each way in slice=size", Values: []string{"1k", "hello", "64k", "1m"}},
 			{Name: "inflight", Doc: "requests under way at a time", Values: []string{"8", "1", "64"}},
-			{Name: "answer", Doc: "payload of an answer over a network", Values: []string{"100k", "1k", "5m"}},
-			{Name: "rtt", Doc: "round-trip time of a network", Values: []string{"20ms", "1ms", "100ms"}},
-			{Name: "loss", Doc: "packets that a network loses", Values: []string{"0%", "0.5%", "2%", "5%"}, Default: []string{"0%", "2%"}},
+			{Name: "answer", Doc: "payload of an answer in slice=answer", Values: []string{"100k", "1k", "5m"}},
 		}}
 }
 
 func cases(set lab.Settings) []lab.Case {
 	return slices.Concat(pageCases(), []lab.Case{tlsCase()}, reuseCases(), []lab.Case{bodyCase(), certCase(), resumeCase(), sizeCase(set["size"])},
-		inflightCases(set.Int("inflight")), networkCases(set))
+		inflightCases(set.Int("inflight")), answerCases(set["answer"]))
 }
 
 // protocols are the page's four.
@@ -186,6 +185,27 @@ func inflightCases(inflight int) []lab.Case {
 			fmt.Sprintf("With %d hellos under way at a time over %d TLS connections: what is multiplexing worth?", inflight, conns))
 		c.add(s, "", append(protocols(), fastHTTP1(), connectProto("http2"))...)
 		c.addFloors(s)
+		cases = append(cases, c.Case)
+	}
+	return cases
+}
+
+// answerCases have large answers to small requests, one and ten at a time over one connection.
+func answerCases(answer string) []lab.Case {
+	var cases []lab.Case
+	for _, inflight := range []int{1, 10} {
+		s := fixed()
+		s.answer, s.inflight, s.conns = bytesOf(answer), inflight, 1
+		c := newCase(fmt.Sprintf("slice=answer/tls=on/reuse=yes/answer=%s/inflight=%d", answer, inflight),
+			strings.Replace(fmt.Sprintf("With %d answers of %s at a time on one kept TLS connection: which protocol is soonest done?", inflight, answer), "1 answers", "one answer", 1))
+		c.Baseline = "proto=http2"
+		c.add(s, "", append(protocols(), connectProto("http2"))...)
+		if inflight > 1 {
+			s.conns = 6
+			c.add(s, "conns=6", netHTTP1())
+		} else {
+			c.addFloors(s)
+		}
 		cases = append(cases, c.Case)
 	}
 	return cases

@@ -45,9 +45,6 @@ func TestNames(t *testing.T) {
 func TestEveryContenderProves(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range Suite().Made(lab.Choices{"size": {"hello", "1m"}, "inflight": {"8", "64"}}) {
-		if strings.Contains(c.Name, "/slice=network/") {
-			continue // TestNetworkProves has some of them
-		}
 		t.Run(strings.TrimPrefix(c.Name, "Send/"), func(t *testing.T) {
 			for _, contender := range c.Contenders {
 				t.Run(contender.Name, func(t *testing.T) {

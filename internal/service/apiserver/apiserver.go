@@ -29,7 +29,6 @@ package apiserver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -55,20 +54,11 @@ type Options struct {
 	// KUBECONFIG or ~/.kube/config: we write only to a cluster that the user has named. An empty
 	// Context is the current one.
 	Kubeconfig, Context string
-	// Port of the API server on 127.0.0.1; a free one when 0.
-	Port int
 	// FeatureGates are the server's; CBORServingAndStorage=true when empty.
 	FeatureGates string
 	// Log is where building a server is announced; nil for nowhere.
 	Log io.Writer
-	// BuiltOnly makes Start fail with ErrNotBuilt instead of building a server, which takes
-	// minutes.
-	BuiltOnly bool
 }
-
-// ErrNotBuilt is wrapped by the error of Start for a server that is not built, if Options.BuiltOnly
-// is set.
-var ErrNotBuilt = errors.New("not built")
 
 // Reach says how a process reaches a server. Processes pass it on as JSON.
 type Reach struct {
@@ -106,7 +96,7 @@ func start(ctx context.Context, o Options) (*Server, error) {
 		}
 		return &Server{user: u, reach: Reach{Kubeconfig: o.Kubeconfig, Context: o.Context, Namespace: u.namespace}}, nil
 	}
-	file, err := built(ctx, o)
+	file, err := Program(ctx, o.Kind, o.Log)
 	if err != nil {
 		return nil, err
 	}

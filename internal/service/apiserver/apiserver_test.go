@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("POSTAGE_TEST_BE_KILLED") == "" {
 		os.Exit(m.Run())
 	}
-	s, err := Start(context.Background(), Options{Kind: testKind(), BuiltOnly: true})
+	s, err := Start(context.Background(), Options{Kind: testKind()})
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -61,7 +61,7 @@ func needServer(t *testing.T) {
 func started(t *testing.T, o Options) *Server {
 	t.Helper()
 	needServer(t)
-	o.Kind, o.BuiltOnly = testKind(), true
+	o.Kind = testKind()
 	s, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ready(t.Context(), config); err != nil {
+	if err := ready(config); err != nil {
 		t.Error(err)
 	}
 	if err := s.Allowed(t.Context(), "", "configmaps", true, "create", "delete"); err != nil {
@@ -207,20 +207,6 @@ func TestParentFolder(t *testing.T) {
 		if got != r.want || (err == nil) != (r.reason == "") || err != nil && !strings.Contains(err.Error(), r.reason) {
 			t.Errorf("%+v, memory at %q: %q, %v", r.o, r.memory, got, err)
 		}
-	}
-}
-
-func TestPortInUse(t *testing.T) {
-	needServer(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	port := l.Addr().(*net.TCPAddr).Port
-	_, err = Start(t.Context(), Options{Kind: testKind(), BuiltOnly: true, Port: port})
-	if !errors.Is(err, errPortInUse) {
-		t.Errorf("error is %v", err)
 	}
 }
 

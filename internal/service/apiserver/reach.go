@@ -2,9 +2,7 @@ package apiserver
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -30,40 +28,20 @@ func (r *Reach) Config() (*rest.Config, error) {
 // LastLines returns the last n lines of the server's log.
 func (r *Reach) LastLines(n int) string {
 	text, _ := os.ReadFile(r.Log)
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lastLines(string(text), n)
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
 // Prefix begins the name of every object that we make outside the namespace.
 func (r *Reach) Prefix() string { return r.Namespace + "-" }
 
-// get asks the server for a URL and returns the beginning of the response's body.
-func get(ctx context.Context, config *rest.Config, url string) (*http.Response, string, error) {
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, "", err
-	}
-	defer hangUp(client)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, "", err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, "", err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<14))
-	return response, string(text), err
-}
-
 // createNamespace makes a new namespace with a unique name.
 func createNamespace(ctx context.Context, config *rest.Config) (string, error) {
-	var id [4]byte
-	for i := range id {
-		id[i] = byte(rand.Uint32())
-	}
-	name := "postage-" + hex.EncodeToString(id[:])
+	name := fmt.Sprintf("postage-%08x", rand.Uint32())
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{Label: name}}}
 	err := connected(config, func(c *kube.Cluster) error {
 		_, err := kube.Namespaces.In(c, "").Create(ctx, namespace, metav1.CreateOptions{})

@@ -1,10 +1,10 @@
 package apiserver
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -40,22 +40,6 @@ func startScratch(ctx context.Context, file string, o Options) (_ *scratch, err 
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	// Another program may take the free port before the server does. Then try another port.
-	for range 3 {
-		var s *scratch
-		if s, err = startOnce(ctx, parent, file, o); err == nil {
-			return s, nil
-		}
-		if o.Port != 0 || ctx.Err() != nil || !errors.Is(err, errPortInUse) {
-			break
-		}
-	}
-	return nil, err
-}
-
-var errPortInUse = errors.New("port in use")
-
-func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch, err error) {
 	s := &scratch{kind: o.Kind}
 	if s.dir, err = os.MkdirTemp(parent, "postage-apiserver-"); err != nil {
 		return nil, err
@@ -65,11 +49,9 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 			err = errors.Join(err, s.stop())
 		}
 	}()
-	port := o.Port
-	if port == 0 {
-		if port, err = proc.FreePort(); err != nil {
-			return nil, err
-		}
+	port, err := proc.FreePort()
+	if err != nil {
+		return nil, err
 	}
 	var args []string
 	switch o.Kind {
@@ -89,13 +71,7 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 	if err := s.run(file, append(args, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port), "--feature-gates="+o.FeatureGates)); err != nil {
 		return nil, err
 	}
-	if err := s.await(ctx); err != nil {
-		if log, _ := os.ReadFile(s.logFile()); bytes.Contains(log, []byte("address already in use")) {
-			err = fmt.Errorf("%w: 127.0.0.1:%d is taken by another program: %w", errPortInUse, port, err)
-		}
-		return nil, err
-	}
-	return s, nil
+	return s, s.await(ctx)
 }
 
 // parentFolder returns the folder to make the server's folder in: memory, unless it is "", or one
@@ -163,7 +139,7 @@ func (s *scratch) await(ctx context.Context) error {
 	for {
 		config, err := r.Config()
 		if err == nil {
-			err = ready(ctx, config)
+			err = ready(config)
 		}
 		if err == nil {
 			s.namespace, err = createNamespace(ctx, config)
@@ -182,32 +158,28 @@ func (s *scratch) await(ctx context.Context) error {
 }
 
 // ready asks /readyz.
-func ready(ctx context.Context, config *rest.Config) error {
+func ready(config *rest.Config) error {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	defer hangUp(client)
 	at, err := url.Parse(config.Host)
 	if err != nil {
 		return err
 	}
 	at.Path = "/readyz"
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	response, text, err := get(ctx, config, at.String())
+	client.Timeout = 5 * time.Second
+	response, err := client.Get(at.String())
 	if err != nil {
 		return err
 	}
+	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("/readyz: %s: %s", response.Status, firstFailure(text))
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return fmt.Errorf("/readyz: %s: %s", response.Status, text)
 	}
 	return nil
-}
-
-// firstFailure is the first check of /readyz that fails.
-func firstFailure(text string) string {
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "[-]") {
-			return strings.TrimSpace(line)
-		}
-	}
-	return strings.TrimSpace(text)
 }
 
 // stop ends the server, even while it starts, and removes its folder.

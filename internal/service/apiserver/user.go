@@ -34,9 +34,8 @@ func openUser(ctx context.Context, o Options) (*user, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := answers(ctx, config); err != nil {
-		return nil, err
-	}
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
 	for _, verb := range []string{"create", "delete"} {
 		if err := allowed(ctx, config, authorizationv1.ResourceAttributes{Verb: verb, Resource: "namespaces"}); err != nil {
 			return nil, err
@@ -47,27 +46,6 @@ func openUser(ctx context.Context, o Options) (*user, error) {
 		return nil, fmt.Errorf("%s: %w", config.Host, err)
 	}
 	return &user{namespace, config}, nil
-}
-
-// answers returns an error if no API server answers at the address. The kubeconfig's authentication
-// plugin may ignore the context, so answers abandons the call when time is up.
-func answers(ctx context.Context, config *rest.Config) error {
-	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() {
-		_, _, err := get(ctx, config, config.Host+"/version")
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			return fmt.Errorf("the cluster at %s does not answer: %w", config.Host, err)
-		}
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("the cluster at %s does not answer within %v", config.Host, reachTimeout)
-	}
 }
 
 // Allowed returns an error that names the first verb we may not use on a resource, nil if we may

@@ -2,6 +2,7 @@ package link
 
 import (
 	"io"
+	"net"
 	"os"
 	"slices"
 	"testing"
@@ -9,6 +10,25 @@ import (
 
 	"postage/internal/sys/proc"
 )
+
+// roundTrips is how long n round trips of a byte take, in order.
+func roundTrips(t *testing.T, conn net.Conn, n int) []time.Duration {
+	t.Helper()
+	one := make([]byte, 1)
+	var took []time.Duration
+	for range n {
+		begun := time.Now()
+		if _, err := conn.Write(one); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Read(one); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Since(begun))
+	}
+	slices.Sort(took)
+	return took
+}
 
 // What the link adds by itself: delay and jitter of a round trip that should take none, the CPU
 // time of a packet, and the rate at which the process that carries is the limit. All are printed;
@@ -20,21 +40,9 @@ func TestOwnFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	one := make([]byte, 1)
-	var took []time.Duration
-	for range 3000 {
-		begun := time.Now()
-		if _, err := conn.Write(one); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Read(one); err != nil {
-			t.Fatal(err)
-		}
-		took = append(took, time.Since(begun))
-	}
-	slices.Sort(took)
-	at := func(part float64) time.Duration { return took[int(part*float64(len(took)-1))] }
-	t.Logf("a round trip of 0: median %v, 1%% under %v, 99%% under %v", at(0.5), at(0.01), at(0.99))
+	took := roundTrips(t, conn, 3000)
+	median := took[1500]
+	t.Logf("a round trip of 0: median %v, 1%% under %v, 99%% under %v", median, took[30], took[2970])
 
 	before, err := l.Counters()
 	if err != nil {
@@ -62,40 +70,27 @@ func TestOwnFigures(t *testing.T) {
 	packets := after.There.Packets + after.Back.Packets - before.There.Packets - before.Back.Packets
 	t.Logf("unlimited: %.0f Mbit/s each way at once, %d packets of %v CPU each (both ends, this process: %v in all), %d overrun",
 		rate/1e6, packets, time.Duration((after.CPUNS-before.CPUNS)/packets), ours-cpu, after.Overrun)
-	if os.Getenv("POSTAGE_LONG") == "hours" && (at(0.5) > 200*time.Microsecond || rate < 2*mostRate) {
+	if os.Getenv("POSTAGE_LONG") == "hours" && (median > 200*time.Microsecond || rate < 2*mostRate) {
 		t.Errorf("the link adds more, or carries less, than docs/network.md says")
 	}
 }
 
 // A round trip takes as long as it should: never less, and on an idle machine hardly more.
 func TestDelay(t *testing.T) {
-	for _, rtt := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond} {
-		l := open(t, "rtt="+rtt.String())
-		conn, err := l.Near.Dial(t.Context(), echo(t, l))
-		if err != nil {
-			t.Fatal(err)
-		}
-		one := make([]byte, 1)
-		var took []time.Duration
-		for range 20 {
-			begun := time.Now()
-			if _, err := conn.Write(one); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := conn.Read(one); err != nil {
-				t.Fatal(err)
-			}
-			took = append(took, time.Since(begun))
-		}
-		_ = conn.Close()
-		slices.Sort(took)
-		c, err := l.Counters()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("rtt=%v: from %v to %v, median %v; packets late by %v on average", rtt, took[0], took[19], took[10], c.Late())
-		if took[0] < rtt {
-			t.Errorf("a round trip took %v, which should be %v", took[0], rtt)
-		}
+	const rtt = 20 * time.Millisecond
+	l := open(t, "rtt="+rtt.String())
+	conn, err := l.Near.Dial(t.Context(), echo(t, l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	took := roundTrips(t, conn, 20)
+	c, err := l.Counters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("from %v to %v, median %v; packets late by %v on average", took[0], took[19], took[10], c.Late())
+	if took[0] < rtt {
+		t.Errorf("a round trip took %v, which should be %v", took[0], rtt)
 	}
 }

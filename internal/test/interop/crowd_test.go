@@ -48,13 +48,17 @@ func (c *crowd) accept(w http.ResponseWriter, r *http.Request, accept func(http.
 	}
 }
 
-// counts is how many messages each has got.
-func (c *crowd) counts() []int {
-	counts := make([]int, len(c.taken))
+// counts is how many got a message once, and how many more often. The counts begin anew.
+func (c *crowd) counts() (once, more int) {
 	for i := range c.taken {
-		counts[i] = int(c.taken[i].Load())
+		switch n := c.taken[i].Swap(0); {
+		case n == 1:
+			once++
+		case n > 1:
+			more++
+		}
 	}
-	return counts
+	return once, more
 }
 
 // A statusWriter remembers the status.

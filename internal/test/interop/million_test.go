@@ -3,7 +3,6 @@
 package interop
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -12,7 +11,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/netip"
@@ -30,10 +28,10 @@ import (
 	"postage/webpush/receiver"
 )
 
-// The proof of a broadcast to a million: a push service in a process of its own, with HTTP/2 and
-// four origins, of which one throttles and one never answers; at a third, single devices are
-// throttled for an hour, eight neighbours at a time; and a sender in another. Counted at the
-// service: nothing lost, nothing doubled. Beside it the two healthy origins alone.
+// The proof of a broadcast to a million: a push service with HTTP/2 and four origins, of which one
+// throttles and one never answers; at a third, single devices are throttled for an hour, eight
+// neighbours at a time; and a sender in a process of its own. Counted at the service: nothing lost,
+// nothing doubled. Beside it the two healthy origins alone.
 //
 //	go test -run TestMillion -v ./internal/test/interop                                     4,000 subscriptions
 //	POSTAGE_LONG=1 go test -run TestMillion -v ./internal/test/interop                      100,000, in a minute
@@ -47,21 +45,6 @@ const (
 	tarpit
 	originCount
 )
-
-// millionPlan is how the work is laid out.
-type millionPlan struct {
-	crowd       [originCount]int
-	perSecond   int // of the throttling origin
-	timeout     time.Duration
-	patience    time.Duration
-	memoryLimit string
-}
-
-func planFor(n int) millionPlan {
-	p := millionPlan{crowd: [originCount]int{n * 44 / 100, n * 44 / 100, n * 6 / 100, n * 6 / 100}, memoryLimit: "345MiB"}
-	p.perSecond, p.timeout, p.patience = max(n/1000, 200), 10*time.Second, 20*time.Second
-	return p
-}
 
 // senderJob is what a sender is told, as JSON.
 type senderJob struct {
@@ -83,13 +66,12 @@ type senderReport struct {
 	PeakMB   float64 // most ever resident
 }
 
-// The test program is also the service and the sender, in processes of their own.
+// The test program is also the sender, in a process of its own.
 func TestMain(m *testing.M) {
-	child := map[string]func() error{"service": childService, "sender": childSender}[os.Getenv("INTEROP_CHILD")]
-	if child == nil {
+	if os.Getenv("INTEROP_JOB") == "" {
 		os.Exit(m.Run())
 	}
-	if err := child(); err != nil {
+	if err := sender(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -105,35 +87,45 @@ func TestMillion(t *testing.T) {
 	default:
 		n = 100_000
 	}
-	p := planFor(n)
-	service := startService(t, p)
-	job := senderJob{Root: service.root, URLs: service.URLs, Crowds: service.Crowds, Crowd: p.crowd[:], Timeout: p.timeout, Patience: p.patience}
+	perSecond := max(n/1000, 200) // of the throttling origin
+	job := senderJob{Root: filepath.Join(t.TempDir(), "root.pem"), Crowd: []int{n * 44 / 100, n * 44 / 100, n * 6 / 100, n * 6 / 100}, Timeout: 10 * time.Second, Patience: 20 * time.Second}
+	var crowds [originCount]*crowd
+	for o, fault := range [originCount]pushtest.Fault{healthyA: throttleDevices, healthyB: pushtest.OK(), throttling: throttle(perSecond), tarpit: pushtest.Stall()} {
+		crowds[o] = newCrowd(job.Crowd[o], fault)
+		t.Cleanup(crowds[o].server.Close)
+		job.URLs = append(job.URLs, crowds[o].server.URL)
+		job.Crowds = append(job.Crowds, crowds[o].prefix)
+	}
+	root := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: crowds[0].server.Certificate().Raw})
+	if err := os.WriteFile(job.Root, root, 0o600); err != nil {
+		t.Fatal(err)
+	}
 
 	alone := job
-	alone.Crowd = []int{p.crowd[healthyA], p.crowd[healthyB], 0, 0}
-	aloneReport := runSender(t, alone, p.memoryLimit)
-	service.check(t, "alone", aloneReport, alone.Crowd)
+	alone.Crowd = []int{job.Crowd[healthyA], job.Crowd[healthyB], 0, 0}
+	aloneReport := runSender(t, alone)
+	check(t, crowds, "alone", aloneReport, alone.Crowd)
 
-	all := runSender(t, job, p.memoryLimit)
-	service.check(t, "all four", all, job.Crowd)
+	all := runSender(t, job)
+	check(t, crowds, "all four", all, job.Crowd)
 	t.Logf("outcomes of %d: %v", n, all.Outcomes)
 	t.Logf("memory of the sender: %.0f MB with %d subscriptions loaded, %.0f MB at most (wanted: 400)", all.LoadedMB, n, all.PeakMB)
 	for _, o := range []int{healthyA, healthyB} {
 		t.Logf("healthy origin %d: %.1f s, alone %.1f s: %.2f times (wanted: 1.2)", o+1, all.Elapsed[o], aloneReport.Elapsed[o], all.Elapsed[o]/aloneReport.Elapsed[o])
 	}
-	t.Logf("the throttling origin took its %d at %d a second in %.1f s", all.Accepted[throttling], p.perSecond, all.Elapsed[throttling])
+	t.Logf("the throttling origin took its %d at %d a second in %.1f s", all.Accepted[throttling], perSecond, all.Elapsed[throttling])
 
 	if n == 1_000_000 && all.PeakMB > 400 {
 		t.Errorf("the sender took %.0f MB", all.PeakMB)
 	}
 }
 
-// check compares what a sender says with what the service counted, once each.
-func (s *serviceProcess) check(t *testing.T, name string, r senderReport, crowd []int) {
+// check compares what a sender says with what the service counted, once each, and has the counts
+// begin anew.
+func check(t *testing.T, crowds [originCount]*crowd, name string, r senderReport, sent []int) {
 	t.Helper()
-	counted := s.count(t)
 	total := 0
-	for o, n := range crowd {
+	for o, n := range sent {
 		want := n
 		switch o {
 		case tarpit:
@@ -141,9 +133,9 @@ func (s *serviceProcess) check(t *testing.T, name string, r senderReport, crowd 
 		case healthyA:
 			want -= throttledDevices(n)
 		}
-		c := counted[o]
-		t.Logf("%s, origin %d: %d subscriptions, %d accepted, at the service %d once, %d more often", name, o+1, n, r.Accepted[o], c.Once, c.More)
-		if r.Accepted[o] != want || c.Once != want || c.More != 0 {
+		once, more := crowds[o].counts()
+		t.Logf("%s, origin %d: %d subscriptions, %d accepted, at the service %d once, %d more often", name, o+1, n, r.Accepted[o], once, more)
+		if r.Accepted[o] != want || once != want || more != 0 {
 			t.Errorf("%s, origin %d: lost or doubled: want %d", name, o+1, want)
 		}
 		total += n
@@ -157,7 +149,7 @@ func (s *serviceProcess) check(t *testing.T, name string, r senderReport, crowd 
 	}
 	deferred := r.Deferred[healthyA] + r.Deferred[healthyB] + r.Deferred[throttling]
 	t.Logf("%s: healthy messages deferred: %d", name, deferred)
-	if devices := throttledDevices(crowd[healthyA]); deferred != 0 || r.Outcomes["rate limited"] != devices {
+	if devices := throttledDevices(sent[healthyA]); deferred != 0 || r.Outcomes["rate limited"] != devices {
 		t.Errorf("%s: %d healthy ones deferred, %v; want none, and %d rate limited", name, deferred, r.Outcomes, devices)
 	}
 }
@@ -176,129 +168,14 @@ func throttleDevices(x *pushtest.Exchange) {
 	x.Accept(x.Writer)
 }
 
-// serviceProcess is the push service.
-type serviceProcess struct {
-	URLs   []string
-	Crowds []string // where the endpoints of each begin
-	PEM    []byte
-	root   string
-	in     io.WriteCloser
-	out    *bufio.Scanner
-}
-
-// crowdCount is how many subscriptions of one origin were sent to once, and more often.
-type crowdCount struct{ Once, More int }
-
-func startService(t *testing.T, p millionPlan) *serviceProcess {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	plan, err := json.Marshal([]int{p.crowd[0], p.crowd[1], p.crowd[2], p.crowd[3], p.perSecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Env = append(os.Environ(), "INTEROP_CHILD=service", "INTEROP_PLAN="+string(plan))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s := &serviceProcess{in: in, out: bufio.NewScanner(out)}
-	t.Cleanup(func() {
-		in.Close() // it ends with its standard input
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the service: %v", err)
-		}
-	})
-	s.read(t, s)
-	s.root = filepath.Join(t.TempDir(), "root.pem")
-	if err := os.WriteFile(s.root, s.PEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func (s *serviceProcess) read(t *testing.T, to any) {
-	t.Helper()
-	if !s.out.Scan() {
-		t.Fatal("the service has ended")
-	}
-	if err := json.Unmarshal(s.out.Bytes(), to); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// count asks for the counts, and has them begin anew.
-func (s *serviceProcess) count(t *testing.T) (counts []crowdCount) {
-	t.Helper()
-	if _, err := io.WriteString(s.in, "count\n"); err != nil {
-		t.Fatal(err)
-	}
-	s.read(t, &counts)
-	return counts
-}
-
-// childService is the service's process.
-func childService() error {
-	var plan []int
-	if err := json.Unmarshal([]byte(os.Getenv("INTEROP_PLAN")), &plan); err != nil {
-		return err
-	}
-	faults := [originCount]pushtest.Fault{healthyA: throttleDevices, healthyB: pushtest.OK(), throttling: throttle(plan[originCount]), tarpit: pushtest.Stall()}
-	var crowds []*crowd
-	var hello serviceProcess
-	for o := range originCount {
-		c := newCrowd(plan[o], faults[o])
-		defer c.server.Close()
-		crowds, hello.URLs, hello.Crowds = append(crowds, c), append(hello.URLs, c.server.URL), append(hello.Crowds, c.prefix)
-	}
-	hello.PEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: crowds[0].server.Certificate().Raw})
-	answers := json.NewEncoder(os.Stdout)
-	if err := answers.Encode(hello); err != nil {
-		return err
-	}
-	seen := make([][]int, originCount) // at the last count
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		counts := make([]crowdCount, originCount)
-		for o, c := range crowds {
-			now := c.counts()
-			for i, n := range now {
-				if len(seen[o]) > 0 {
-					n -= seen[o][i]
-				}
-				switch {
-				case n == 1:
-					counts[o].Once++
-				case n > 1:
-					counts[o].More++
-				}
-			}
-			seen[o] = now
-		}
-		if err := answers.Encode(counts); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func runSender(t *testing.T, job senderJob, memoryLimit string) (r senderReport) {
+func runSender(t *testing.T, job senderJob) (r senderReport) {
 	t.Helper()
 	text, err := json.Marshal(job)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "INTEROP_CHILD=sender", "INTEROP_JOB="+string(text))
-	if memoryLimit != "" {
-		cmd.Env = append(cmd.Env, "GOMEMLIMIT="+memoryLimit)
-	}
+	cmd.Env = append(os.Environ(), "INTEROP_JOB="+string(text), "GOMEMLIMIT=345MiB")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -310,8 +187,8 @@ func runSender(t *testing.T, job senderJob, memoryLimit string) (r senderReport)
 	return r
 }
 
-// childSender is the sender's process.
-func childSender() error {
+// sender is the sender's process.
+func sender() error {
 	var job senderJob
 	if err := json.Unmarshal([]byte(os.Getenv("INTEROP_JOB")), &job); err != nil {
 		return err
