@@ -15,8 +15,8 @@ import (
 // compareFlags are the flags of `postage compare`.
 type compareFlags struct {
 	formFlags
-	force, gate       bool
-	thresholds, junit string
+	force, gate bool
+	thresholds  string
 }
 
 func (p program) compareCommand() *cobra.Command {
@@ -40,12 +40,11 @@ Of two runs it prints how the time of each row changed, as a multiple of the bas
 in the same run, so that a slower machine cancels out. That is advice, which --gate
 refuses: runs of the same code differ too, and how often is printed with it.
 
-Runs of different machines are refused: --force compares them anyway, and says so
-on every line.`,
+Runs of different machines are refused: --force compares them anyway.`,
 		Example: p.suites.example().expand(`  postage compare before.txt after.txt
   postage compare before.txt latest --markdown
   postage compare run.txt --gate
-  postage compare --gate --junit gate.xml --markdown >> "$GITHUB_STEP_SUMMARY"
+  postage compare --gate --markdown >> "$GITHUB_STEP_SUMMARY"
   postage compare laptop.txt server.txt --force`),
 		Args:              func(cmd *cobra.Command, args []string) error { return flags.check(args) },
 		ValidArgsFunction: completeRuns,
@@ -56,7 +55,6 @@ on every line.`,
 	flags.register(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&flags.gate, "gate", false, "fail if a row regressed; Markdown is for a job's summary")
-	f.StringVar(&flags.junit, "junit", "", "with --gate: write JUnit XML to `file` as well")
 	f.BoolVar(&flags.force, "force", false, "compare runs of different machines")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
 	return cmd
@@ -65,8 +63,6 @@ on every line.`,
 // check refuses runs that cannot be compared so.
 func (f *compareFlags) check(args []string) error {
 	switch {
-	case f.junit != "" && !f.gate:
-		return hinted(errors.New("--junit goes with --gate"), "`postage compare --gate --junit gate.xml`")
 	case len(args) > 2:
 		return hinted(fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`")
 	case f.gate && len(args) == 2:
@@ -86,10 +82,10 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	case err != nil:
 		return err
 	case flags.gate:
-		return gate(cmd, c, flags.form(cmd), flags.junit)
+		return gate(cmd, c, flags.form(cmd))
 	case c.AcrossMachines && !flags.force:
 		return hinted(fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()),
-			"`postage show` prints the ratios of each; --force compares these anyway, and says on every line that the machines differ")
+			"`postage show` prints the ratios of each; --force compares these anyway")
 	}
 	return show.Changes(cmd.OutOrStdout(), c, flags.form(cmd))
 }

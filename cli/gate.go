@@ -36,14 +36,9 @@ const (
 const thresholdsUsage = "YAML `file` of thresholds: time, allocs, bytes, size, instructions\n(default time: 3%, or what can be seen; instructions: 3%; all else 0)"
 
 // gate prints a comparison, and fails if something regressed or there is no answer.
-func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form, junit string) error {
+func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form) error {
 	if err := answers(cmd, c); err != nil {
 		return err
-	}
-	if junit != "" {
-		if err := writeFile(junit, func(w io.Writer) error { return show.GateJUnit(w, c) }); err != nil {
-			return err
-		}
 	}
 	if err := show.Gate(cmd.OutOrStdout(), c, form); err != nil {
 		return err

@@ -35,7 +35,7 @@ type figureForm struct {
 // forms are all JSON forms, by the headings of docs/reference/json.md.
 var forms = map[string]any{
 	"Figure": figureForm{}, "Ratio": show.Ratio{}, "Rate": rateForm{}, "Machine": show.Machine{},
-	"Run": show.RecordForm{}, "Comparison": show.ChangesForm{}, "Claims": claims.ListForm{}, "Trend": history.TrendsForm{},
+	"Run": show.RecordForm{}, "Comparison": show.ChangesForm{}, "Claims": claims.ListForm{}, "Trend": history.Form{},
 	"Counts": bench.CountedRun{}, "List": listForm{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Load against": loadagainst.Form{}, "Profile": profile.Summary{},
 }
 
@@ -71,6 +71,9 @@ func fields(prefix string, of reflect.Type) (all []string) {
 		}
 		if t.Kind() == reflect.Slice {
 			name, t = name+"[]", t.Elem()
+		}
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
 		}
 		if t.Kind() == reflect.Struct {
 			all = append(all, fields(name+".", t)...)

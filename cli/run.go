@@ -41,7 +41,7 @@ func (all suites) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags, 
 	case !gated:
 		return show.Changes(cmd.OutOrStdout(), changes, form)
 	case !f.JSON:
-		return gate(cmd, changes, form, "")
+		return gate(cmd, changes, form)
 	}
 	if err := answers(cmd, changes); err != nil {
 		return err

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +21,7 @@ import (
 
 func (p program) showCommand() *cobra.Command {
 	var flags formFlags
-	var page pageFlags
+	var page string
 	cmd := &cobra.Command{
 		Use:   "show [RUN...]",
 		Short: "Print a saved run again, or make a page of some",
@@ -32,15 +36,12 @@ plots and tables. It needs no network and no other file, and is complete without
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				if printed, err := showAgainst(cmd, args[0], page.file, flags.form(cmd)); printed {
+				if printed, err := showAgainst(cmd, args[0], page, flags.form(cmd)); printed {
 					return err
 				}
 			}
-			if page.file != "" {
-				return p.suites.makePage(cmd, args, &page)
-			}
-			if page.history != "" {
-				return hinted(errors.New("--history goes with --html"), "`postage show --html FILE`")
+			if page != "" {
+				return p.suites.makePage(cmd, args, page)
 			}
 			if len(args) > 1 {
 				return hinted(errors.New("it prints one run"), "--html FILE makes a page of several; `postage compare` compares two")
@@ -55,9 +56,37 @@ plots and tables. It needs no network and no other file, and is complete without
 			return p.suites.printRecord(cmd, rec, flags.form(cmd))
 		},
 	}
-	page.register(cmd)
+	cmd.Flags().StringVar(&page, "html", "", "make a page, for a browser, in `file`")
 	flags.register(cmd, "html")
 	return cmd
+}
+
+// makePage makes a page of some runs, of the latest if none is named.
+func (all suites) makePage(cmd *cobra.Command, names []string, file string) error {
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	records, err := loadRuns(names)
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		if names[i] = cmp.Or(names[i], latestName); slices.Index(names, names[i]) < i {
+			return hinted(fmt.Errorf("%s is given twice", names[i]), "name each run once")
+		}
+		if isBench(records[i]) {
+			return hinted(fmt.Errorf("%s has Go benchmarks: the page is about messages", names[i]), "`postage show "+names[i]+" --markdown` prints them for a browser")
+		}
+	}
+	var runs []show.NamedRun
+	for i, name := range names {
+		runs = append(runs, show.NamedRun{Name: name, Record: records[i]})
+	}
+	if err := writeFile(file, func(w io.Writer) error { return show.HTML(w, runs, lab.Stages(all)) }); err != nil {
+		return err
+	}
+	say(cmd, "page saved as %s", file)
+	return nil
 }
 
 // printRecord prints a record to standard output, and reports rows that failed.

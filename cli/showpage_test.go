@@ -72,7 +72,7 @@ func TestReportOfAll(t *testing.T) {
 	t.Parallel()
 	rec := everything(14)
 	var page bytes.Buffer
-	if err := show.HTML(&page, show.Contents{Runs: []show.NamedRun{{Name: "all.txt", Record: rec}}}); err != nil {
+	if err := show.HTML(&page, []show.NamedRun{{Name: "all.txt", Record: rec}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d rows of %d cases, %d blocks: %d bytes", len(rec.Rows), len(rec.Cases()), len(rec.Blocks), page.Len())

@@ -15,25 +15,21 @@ const minSegment = 5
 // larger or smaller. It finds a change in a series without one with a probability of at most about
 // level. Before and After of what it returns are medians of the values.
 //
-//  1. A stretch of the series is divided where the ranks before and after differ most, if chance
-//     does not explain it, and then each half again (see split). Ranks make a run beside a noisy
-//     neighbour weigh as much as any other.
-//  2. Windows of half of the series, a quarter and so on are searched too. In the whole, a slowdown
-//     that was mended after some runs is lost among the many around it.
-//  3. Neighbouring values may be correlated (AR(1), up to about 0.6), as on a machine that has good
+//  1. The series is divided where the ranks before and after differ most, if chance does not explain
+//     it (see split), and then each part again. Ranks make a run beside a noisy neighbour weigh as
+//     much as any other.
+//  2. Neighbouring values may be correlated (AR(1), up to about 0.6), as on a machine that has good
 //     and bad days. So changes are looked for again after the correlation is removed (see
 //     whitened), until their number stays the same.
 //
 // No value may be NaN.
 //
-// Sources: Lausen and Schumacher, "Maximally selected rank statistics", Biometrics 48 (1992), for
-// the test; Kovács, Bühlmann, Li and Munk, "Seeded binary segmentation", Biometrika 110 (2023), for
-// the windows.
+// Source: Lausen and Schumacher, "Maximally selected rank statistics", Biometrics 48 (1992).
 func changePoints(x []float64, level float64) []Change {
-	found := divided(x, level)
+	found := divided(x, 0, level)
 	for n := math.MaxInt; len(found) > 0 && len(found) < n; {
 		n = len(found)
-		found = divided(whitened(x, found), level)
+		found = divided(whitened(x, found), 0, level)
 	}
 	changes := make([]Change, len(found))
 	for i, f := range found {
@@ -44,74 +40,26 @@ func changePoints(x []float64, level float64) []Change {
 		if i+1 < len(found) {
 			to = found[i+1].at
 		}
-		changes[i] = Change{f.at, stats.Median(x[from:f.at]), stats.Median(x[f.at:to]), math.Exp(f.logP)}
+		changes[i] = Change{Point: f.at, Before: stats.Median(x[from:f.at]), After: stats.Median(x[f.at:to]), P: math.Exp(f.logP)}
 	}
 	return changes
 }
 
-// division is where the values in [from, to) divide best.
+// division is a place where a series divides beyond chance.
 type division struct {
-	from, to, at int
-	logP         float64 // with an allowance for the other stretches that were searched
+	at   int
+	logP float64
 }
 
-// divided returns the changes in a series of uncorrelated values, in their order.
-func divided(x []float64, level float64) []division {
-	d := divider{x: x, logLevel: math.Log(level)}
-	d.search()
-	d.divide(0, len(x))
-	return d.found
-}
-
-// divider divides a series.
-type divider struct {
-	x        []float64
-	logLevel float64
-	windows  []division // that divide beyond chance
-	found    []division
-}
-
-// search divides all windows. Windows of one length overlap by half.
-func (d *divider) search() {
-	n := len(d.x)
-	var all []division
-	for length := (n + 1) / 2; length >= 2*minSegment; length = (length + 1) / 2 {
-		count := 2*((n+length-1)/length) - 1
-		for i := range count {
-			from := i * (n - length) / (count - 1)
-			all = append(all, division{from: from, to: from + length})
-		}
+// divided returns the changes in uncorrelated values, in their order. The first value has the index
+// from.
+func divided(x []float64, from int, level float64) []division {
+	at, logP := split(x)
+	if at == 0 || logP > math.Log(level) {
+		return nil
 	}
-	// They share half of the level.
-	allowance := math.Log(2 * float64(len(all)))
-	for _, w := range all {
-		if w, ok := d.best(w.from, w.to, allowance); ok {
-			d.windows = append(d.windows, w)
-		}
-	}
-}
-
-// best finds where a stretch of the series divides best, and whether that is beyond chance.
-func (d *divider) best(from, to int, allowance float64) (division, bool) {
-	at, logP := split(d.x[from:to])
-	logP += allowance
-	return division{from, to, from + at, logP}, at > 0 && logP <= d.logLevel
-}
-
-// divide divides a stretch of the series, and each half again.
-func (d *divider) divide(from, to int) {
-	best, ok := d.best(from, to, math.Log(2)) // half of the level
-	for _, w := range d.windows {
-		if w.from >= from && w.to <= to && (!ok || w.logP < best.logP) {
-			best, ok = w, true
-		}
-	}
-	if !ok {
-		return
-	}
-	d.divide(from, best.at)
-	d.found = append(d.found, best)
-	d.divide(best.at, to)
+	found := append(divided(x[:at], from, level), division{from + at, logP})
+	return append(found, divided(x[at:], from+at, level)...)
 }
 
 // split finds after how many values the ranks before and after differ most, 0 if nowhere. logP is

@@ -3,13 +3,11 @@
 //  1. [Read] reads the folder's records. For each wanted row of a run it keeps a [Point]: the
 //     figures, and the row's time as a multiple of its anchor's. What made the whole machine slower
 //     or faster between two runs cancels in that ratio.
-//  2. The anchor is the case's baseline in the same run, in one module version. Where the anchor
-//     changes, [NewTrend] begins a new [Segment], since a ratio to something else says nothing about
-//     the row. A run in which the anchor has no figures begins none.
-//  3. changePoints finds the changes in each segment.
-//  4. [PrintTrends] and [Section] show the result.
-//
-// Each machine has its own trends.
+//  2. The anchor is the case's baseline in the same run, in one module version. [History.Trends]
+//     makes a [Trend] for each machine and anchor, since a ratio to something else says nothing
+//     about the row.
+//  3. changePoints finds the changes in each trend.
+//  4. [Print] and [HTML] show the result.
 //
 // Note: a database of the figures was rejected. A team shares its records, and a history that is
 // read from them is never out of date.
@@ -29,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"postage/internal/kit/report"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -42,16 +41,13 @@ type History struct {
 
 // run is what the history keeps of a record.
 type run struct {
-	name      string // the file's
-	started   time.Time
-	machine   string
-	commit    string
-	goVersion string
-	partial   bool
-	blocks    int
-	first     []int64 // times of its first batches, by which copies of the run are recognised
-	rows      []string
-	points    map[string]Point // by wanted row
+	about   Point // what its points have in common
+	started time.Time
+	machine string
+	blocks  int
+	first   []int64 // times of its first batches, by which copies of the run are recognised
+	rows    []string
+	points  map[string]Point // by wanted row
 }
 
 // Read reads the records of a folder, its .txt files, for the trends of the wanted rows. It skips
@@ -79,7 +75,7 @@ func Read(ctx context.Context, folder string, wanted func(row string) bool) (*Hi
 	}
 	h := &History{
 		Skipped: slices.DeleteFunc(failed, func(err error) bool { return err == nil }),
-		runs:    slices.DeleteFunc(runs, func(r run) bool { return r.name == "" }),
+		runs:    slices.DeleteFunc(runs, func(r run) bool { return r.about.Run == "" }),
 	}
 	h.sort()
 	return h, nil
@@ -93,7 +89,7 @@ func (h *History) sort() {
 	var runs []run
 	for _, r := range h.runs {
 		if last := len(runs) - 1; last >= 0 && len(r.first) > 0 && r.started.Equal(runs[last].started) && slices.Equal(r.first, runs[last].first) {
-			h.Skipped = append(h.Skipped, fmt.Errorf("%s: the same run as %s", r.name, runs[last].name))
+			h.Skipped = append(h.Skipped, fmt.Errorf("%s: the same run as %s", r.about.Run, runs[last].about.Run))
 			continue
 		}
 		runs = append(runs, r)
@@ -107,8 +103,9 @@ func load(folder, name string, wanted func(row string) bool) (run, error) {
 	if err != nil {
 		return run{}, err
 	}
-	r := run{name: name, started: rec.Run.Started, machine: rec.Machine.Identity(), commit: rec.Run.Commit, goVersion: rec.Machine.Go,
-		partial: !rec.Run.Complete, blocks: len(rec.Blocks), points: map[string]Point{}}
+	started := rec.Run.Started.UTC()
+	about := Point{Run: name, Started: report.OrNull(started), Commit: report.OrNull(rec.Run.Commit), Go: rec.Machine.Go, Partial: !rec.Run.Complete}
+	r := run{about: about, started: started, machine: rec.Machine.Identity(), blocks: len(rec.Blocks), points: map[string]Point{}}
 	measured := map[string]bool{}
 	for i := range rec.Blocks {
 		for _, series := range rec.Blocks[i].Series {
@@ -136,21 +133,22 @@ func load(folder, name string, wanted func(row string) bool) (run, error) {
 	return r, nil
 }
 
-// addCase adds the figures of a case's rows.
+// addCase adds the figures of a case's rows that have a ratio to the baseline.
 func (r *run) addCase(c *verdict.CaseResult) {
-	var anchor Anchor
-	if b := c.Baseline; b != nil && b.NSOp != nil {
-		anchor = Anchor{Contender: b.Row.Contender, Version: cmp.Or(b.Row.Module, r.goVersion) + unusual(c.Record)}
-	}
 	for _, result := range c.Rows {
-		if !slices.Contains(r.rows, result.Row.Name) {
+		ratio := result.Ratio
+		if ratio == nil || !(ratio.Value > 0) || math.IsInf(ratio.Value, 1) || !slices.Contains(r.rows, result.Row.Name) {
 			continue
 		}
-		p := Point{Run: r.name, Started: r.started, Commit: r.commit, Go: r.goVersion, Module: result.Row.Module, Partial: r.partial, Blocks: result.Blocks,
-			Anchor: anchor, NSOp: *result.NSOp, BytesOp: result.BytesOp, AllocsOp: result.AllocsOp, Metrics: result.Metrics}
-		if ratio := result.Ratio; ratio != nil && !math.IsNaN(ratio.Value) {
-			p.Ratio = &ratio.Interval
-		}
+		p := r.about
+		p.anchor = Anchor{c.Baseline.Row.Contender, cmp.Or(c.Baseline.Row.Module, p.Go) + unusual(c.Record)}
+		p.Module = result.Row.Module
+		p.Blocks = result.Blocks
+		p.Ratio = ratio.Interval
+		p.NSOp = *result.NSOp
+		p.BytesOp = result.BytesOp
+		p.AllocsOp = result.AllocsOp
+		p.Metrics = result.Metrics
 		r.points[result.Row.Name] = p
 	}
 }
@@ -181,19 +179,24 @@ func (h *History) Rows() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Trends returns how a wanted row changed on each machine, the machine with the latest run first.
+// Trends returns how a wanted row changed: a trend for each machine and anchor, the one with the
+// latest run first. The anchor itself has none.
 func (h *History) Trends(row string) (trends []*Trend) {
-	points := map[string][]Point{}
-	for i := range h.runs {
-		if p, ok := h.runs[i].points[row]; ok {
-			points[h.runs[i].machine] = append(points[h.runs[i].machine], p)
-		}
-	}
 	for _, r := range slices.Backward(h.runs) {
-		if points[r.machine] != nil {
-			trends = append(trends, NewTrend(row, r.machine, points[r.machine]))
-			delete(points, r.machine)
+		p, ok := r.points[row]
+		if !ok {
+			continue
 		}
+		i := slices.IndexFunc(trends, func(t *Trend) bool { return t.Machine == r.machine && t.Anchor == p.anchor })
+		if i < 0 {
+			i = len(trends)
+			trends = append(trends, &Trend{Machine: r.machine, Anchor: p.anchor})
+		}
+		trends[i].Points = append(trends[i].Points, p)
+	}
+	for _, t := range trends {
+		slices.Reverse(t.Points)
+		t.findChanges()
 	}
 	return trends
 }

@@ -5,12 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"charm.land/lipgloss/v2"
 
 	"postage/internal/kit/report"
-	"postage/internal/kit/words"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -24,11 +20,11 @@ type answerView struct {
 }
 
 // answers returns a line for each case with a choice, and remarks: on a contender that is cheaper
-// but departs from a standard, and on what pays at which bandwidth for cases of packed messages.
+// but departs from a standard, and on cases of packed messages.
 func answers(cases []*caseOfRun) (all []answerView, remarks []string) {
 	for _, c := range cases {
-		if picks := picksOf(c.CaseResult); picks != nil {
-			remarks = append(remarks, c.spoken()+": "+packed(picks)+".")
+		if packs(c.CaseResult) {
+			remarks = append(remarks, c.spoken()+": what pays depends on the bandwidth; the table says below which.")
 			continue
 		}
 		advice := verdict.Advise(c.CaseResult)
@@ -175,13 +171,11 @@ func writeAnswers(d *report.Doc, cases []*caseOfRun, more string, run bool) {
 	}
 	t := &report.Doc{Form: d.Form}
 	report.Table(t, columns, all, nil)
-	width, i := 0, -1
+	i := -1 // the head
 	for line := range strings.Lines(t.String()) {
 		d.Printf("%s", line)
-		if i < 0 {
-			width = lipgloss.Width(line)
-		} else if !d.Wide && !d.Markdown {
-			writeBelow(d, all[i], line, width)
+		if i >= 0 && !d.Wide && !d.Markdown {
+			writeBelow(d, all[i], line)
 		}
 		i++
 	}
@@ -200,46 +194,16 @@ func writeAnswers(d *report.Doc, cases []*caseOfRun, more string, run bool) {
 }
 
 // writeBelow writes what stands below a line of the table: the case's pattern, unless the line
-// begins with it, and on the right what is as good as the advice.
-func writeBelow(d *report.Doc, a answerView, line string, width int) {
-	pattern, or := "", ""
+// begins with it, and what is as good as the advice.
+func writeBelow(d *report.Doc, a answerView, line string) {
+	below := ""
 	if !strings.HasPrefix(line, a.Pattern) {
-		pattern = "  " + a.Pattern
+		below = "  " + a.Pattern
 	}
 	if a.Or != "" {
-		or = "or " + a.Or
+		below += "  or " + a.Or
 	}
-	gap := width - utf8.RuneCountInString(pattern+or)
-	if pattern != "" && or != "" && gap < 2 {
-		d.Lines(report.Dim, "", pattern, "    ")
-		pattern, gap = "", width-utf8.RuneCountInString(or)
-	}
-	if or != "" {
-		pattern += strings.Repeat(" ", max(2, gap)) + or
-	}
-	if pattern != "" {
-		d.Lines(report.Dim, "", pattern, "    ")
+	if below != "" {
+		d.Lines(report.Dim, "", below, "    ")
 	}
 }
-
-// packed says which way of packing is best at which bandwidth.
-func packed(picks []pick) string {
-	first := record.Short(picks[0].Row.Contender)
-	if slices.ContainsFunc(picks, func(p pick) bool { return p.Ratio != nil && !p.Ratio.Bounded() }) {
-		return "there are too few blocks to say what pays"
-	}
-	if len(picks) == 1 {
-		return first + " is best at every bandwidth"
-	}
-	text := first + " is best above " + bandwidth(picks[1].Below)
-	for i, p := range picks[1:] {
-		below := "that"
-		if i > 0 {
-			below = bandwidth(p.Below)
-		}
-		text += fmt.Sprintf(", %s below %s (%s bytes)", record.Short(p.Row.Contender), below, words.Integer(int64(math.Round(p.Metrics[record.PackedBytes]))))
-	}
-	return text
-}
-
-func bandwidth(mbit float64) string { return report.Scaled(1e3*mbit, "kbit/s", "Mbit/s", "Gbit/s") }

@@ -116,7 +116,7 @@ func pictures(t *testing.T, ctx context.Context) {
 	t.Helper()
 	reporttest.Keep(t, "page.jpg", reporttest.Value(t, ctx, chromedp.FullScreenshot(90)))
 	ids := reporttest.Value(t, ctx, chromedp.Evaluate[[]string](`Array.from(document.querySelectorAll("main section[id]:not(.case), #encode-msg-order-op-decode, #store-peer-postgres-rows-1000-size-16kb")).map(s => s.id)`))
-	if len(ids) < 7 {
+	if len(ids) < 6 {
 		t.Errorf("sections: %v", ids)
 	}
 	for _, id := range ids {

@@ -20,19 +20,30 @@ func Changes(w io.Writer, c *verdict.Changes, form report.Form) error {
 	if form.JSON {
 		return ChangesJSON(w, c)
 	}
-	d := &report.Doc{Form: form}
-	d.Title(headline(c))
-	if !form.Markdown {
-		Recipe(d, c)
-		d.Printf("\n")
-	}
-	writeChanges(d, c, c.Rows)
-	return d.Print(w)
+	return write(w, c, headline(c), c.Rows, form)
 }
 
-// writeChanges writes a table of rows, in 80 columns a table for each case, and then what holds for
-// all of them.
-func writeChanges(d *report.Doc, c *verdict.Changes, rows []*verdict.Change) {
+// Gate writes a gate's outcome. In Markdown, for a job's summary, the rows that passed are left out.
+func Gate(w io.Writer, c *verdict.Changes, form report.Form) error {
+	if !form.Markdown {
+		return Changes(w, c, form)
+	}
+	rows := slices.DeleteFunc(slices.Clone(c.Rows), func(r *verdict.Change) bool { return r.Outcome == verdict.Passed })
+	return write(w, c, "Postage: "+string(c.Outcome()), rows, form)
+}
+
+// write writes a title and a table of rows, in 80 columns a table for each case, and then what holds
+// for all of them.
+func write(w io.Writer, c *verdict.Changes, title string, rows []*verdict.Change, form report.Form) error {
+	d := &report.Doc{Form: form}
+	d.Title(title)
+	Recipe(d, c)
+	switch {
+	case !d.Markdown:
+		d.Printf("\n")
+	case title != headline(c):
+		d.Paragraph("", headline(c))
+	}
 	paint := func(_ *verdict.Change, text string) string { return Colored(d, text) }
 	if d.Markdown || d.Wide {
 		report.Table(d, changeColumns(c, true), rows, paint)
@@ -45,20 +56,21 @@ func writeChanges(d *report.Doc, c *verdict.Changes, rows []*verdict.Change) {
 			report.Table(d, changeColumns(c, false), group, paint)
 			for _, r := range group {
 				if text := countsText(r); text != "same" {
-					d.Item(r.New.Row.Contender, text+across(c, ", "))
+					d.Item(r.New.Row.Contender, text)
 				}
 			}
 			d.Printf("\n")
 		}
 	}
 	for _, u := range c.Unmatched {
-		d.Item(u.Row, u.Reason+across(c, ", "))
+		d.Item(u.Row, u.Reason)
 	}
 	if d.Markdown && len(c.Unmatched) > 0 {
 		d.Printf("\n")
 	}
 	d.Marked("warning:", c.Warnings...)
 	d.Note(method(c))
+	return d.Print(w)
 }
 
 // byCase groups rows by case, in the order in which the cases come first.
@@ -85,27 +97,6 @@ func Recipe(d *report.Doc, c *verdict.Changes) {
 	default:
 		d.Lines(report.Yellow, string(verdict.Inconclusive)+":", " "+recipe, "  ")
 	}
-}
-
-// Gate writes a gate's outcome. In Markdown, for a job's summary, it is the outcome and a table of
-// the rows that did not pass.
-func Gate(w io.Writer, c *verdict.Changes, form report.Form) error {
-	if !form.Markdown {
-		return Changes(w, c, form)
-	}
-	d := &report.Doc{Form: form}
-	d.Title("Postage: " + string(c.Outcome()))
-	Recipe(d, c)
-	d.Paragraph("", headline(c))
-	var why []string
-	for _, r := range c.Rows {
-		if r.Outcome == verdict.Regressed {
-			why = append(why, r.New.Row.Name+" "+explain(c, r))
-		}
-	}
-	d.Paragraph("- ", why...)
-	writeChanges(d, c, slices.DeleteFunc(slices.Clone(c.Rows), func(r *verdict.Change) bool { return r.Outcome == verdict.Passed }))
-	return d.Print(w)
 }
 
 // headline sums the comparison up: how many rows have which outcome, and under which thresholds
@@ -147,15 +138,10 @@ func headline(c *verdict.Changes) string {
 		}
 		under += ")"
 	}
-	return fmt.Sprintf("%s: %s%s%s", words.Counted(len(c.Rows), "row"), strings.Join(parts, ", "), under, across(c, ", "))
-}
-
-// across marks each line of a comparison of two machines.
-func across(c *verdict.Changes, separator string) string {
-	if !c.AcrossMachines {
-		return ""
+	if c.AcrossMachines {
+		under += ", across machines"
 	}
-	return separator + "across machines"
+	return fmt.Sprintf("%s: %s%s", words.Counted(len(c.Rows), "row"), strings.Join(parts, ", "), under)
 }
 
 func method(c *verdict.Changes) string {
@@ -184,22 +170,15 @@ func method(c *verdict.Changes) string {
 // changeColumns are a comparison's columns: all of them, or for 80 columns and one case.
 func changeColumns(c *verdict.Changes, wide bool) []report.Column[*verdict.Change] {
 	name := func(r *verdict.Change) string { return r.New.Row.Contender }
-	interval, counts := report.ShortRatio, func(r *verdict.Change) string {
-		if countsText(r) == "same" {
-			return "same"
-		}
-		return "differ"
-	}
 	if wide {
 		name = func(r *verdict.Change) string { return r.New.Row.Name }
-		interval, counts = report.RatioText, countsText
 	}
 	columns := []report.Column[*verdict.Change]{report.Texts("row", name)}
 	if c.Paired {
 		columns = append(columns, report.Texts("outcome", func(r *verdict.Change) string { return string(r.Outcome) }))
 	}
 	columns = append(columns,
-		report.Figures("new/old (95%)", func(r *verdict.Change) string { return interval(r.Ratio) }),
+		report.Figures("new/old (95%)", func(r *verdict.Change) string { return report.ShortRatio(r.Ratio) }),
 		report.Texts("verdict", func(r *verdict.Change) string { return string(r.Verdict) }),
 		report.Figures("old ns/op", func(r *verdict.Change) string { return report.Grouped(r.Old.NSOp.Value) }).When(report.IfWide),
 		report.Figures("new ns/op", func(r *verdict.Change) string { return report.Grouped(r.New.NSOp.Value) }).When(report.IfRoom))
@@ -218,11 +197,7 @@ func changeColumns(c *verdict.Changes, wide bool) []report.Column[*verdict.Chang
 			return Spread(*r.Spread)
 		}).When(report.IfRoom))
 	}
-	columns = append(columns, report.Texts("counts", counts).When(report.Lastly))
-	if c.AcrossMachines {
-		columns = append(columns, report.Texts("", func(*verdict.Change) string { return "across machines" }))
-	}
-	return columns
+	return append(columns, report.Texts("counts", countsText).When(report.IfWide))
 }
 
 // Spread prints the standard deviation of a ratio between function layouts.
@@ -244,12 +219,12 @@ func countsText(r *verdict.Change) string {
 	var changed []string
 	for _, count := range r.Counts {
 		if Differs(count) {
-			changed = append(changed, countText(&count))
+			changed = append(changed, fmt.Sprintf("%s %s to %s", count.Unit, report.Count(count.Old), report.Count(count.New)))
 		}
 	}
 	for _, m := range r.Metrics {
 		if m.Outcome != verdict.NotGated && m.Old != m.New {
-			changed = append(changed, countText(&verdict.Count{Unit: m.Unit, Old: m.Old, New: m.New}))
+			changed = append(changed, fmt.Sprintf("%s %s to %s", m.Unit, report.Count(m.Old), report.Count(m.New)))
 		}
 	}
 	if len(changed) == 0 {
@@ -261,40 +236,4 @@ func countsText(r *verdict.Change) string {
 // Differs reports whether a count changed. Instructions are never quite the same.
 func Differs(c verdict.Count) bool {
 	return c.Old != c.New && !(c.Unit == record.Instructions && math.Abs(c.New/c.Old-1) < 0.001)
-}
-
-func countText(c *verdict.Count) string {
-	return fmt.Sprintf("%s %s to %s", c.Unit, report.Count(c.Old), report.Count(c.New))
-}
-
-// explain says in a sentence why a row has its outcome.
-func explain(c *verdict.Changes, r *verdict.Change) string {
-	var why []string
-	switch r.Time {
-	case verdict.Regressed:
-		why = append(why, fmt.Sprintf("takes %s of its old time; the threshold is %s", report.RatioText(r.Ratio), report.Percent(c.Limits.Time)))
-	case verdict.Inconclusive:
-		why = append(why, fmt.Sprintf("takes %s of its old time, which does not settle whether it is under the threshold of %s; the smallest slowdown that could have been seen: %s",
-			report.RatioText(r.Ratio), report.Percent(r.Threshold), Seen(r.Seen)))
-	case verdict.NotGated:
-		why = append(why, "its time is not gated: old and new did not take turns")
-	case verdict.Passed:
-		if r.Outcome == verdict.Passed {
-			why = append(why, fmt.Sprintf("takes %s of its old time, under the threshold of %s", report.RatioText(r.Ratio), report.Percent(r.Threshold)))
-		}
-	}
-	if layoutMatters(r) {
-		why = append(why, fmt.Sprintf("between function layouts it moves by %.1f%% (one standard deviation), which the interval includes", 100**r.Spread))
-	}
-	for i := range r.Counts {
-		if r.Counts[i].Outcome == verdict.Regressed {
-			why = append(why, countText(&r.Counts[i]))
-		}
-	}
-	for _, m := range r.Metrics {
-		if m.Outcome == verdict.Regressed || m.Outcome == verdict.Inconclusive {
-			why = append(why, fmt.Sprintf("%s %s to %s: %s, with a threshold of %s", m.Unit, report.Count(m.Old), report.Count(m.New), m.Outcome, report.Percent(c.Limits.Metrics[m.Unit])))
-		}
-	}
-	return strings.Join(why, "; ") + across(c, "; ")
 }

@@ -3,7 +3,6 @@ package show
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -70,7 +69,6 @@ func TestChanges(t *testing.T) {
 		}},
 		{"advice.json", func(b *bytes.Buffer, _ *verdict.Changes) error { return Changes(b, unpaired, report.Form{JSON: true}) }},
 		{"gate.md", func(b *bytes.Buffer, c *verdict.Changes) error { return Gate(b, c, report.Form{Markdown: true}) }},
-		{"gate.xml", func(b *bytes.Buffer, c *verdict.Changes) error { return GateJUnit(b, c) }},
 	} {
 		t.Run(r.file, func(t *testing.T) {
 			var b bytes.Buffer
@@ -86,38 +84,20 @@ func TestChanges(t *testing.T) {
 				if err := json.Unmarshal(b.Bytes(), &v); err != nil {
 					t.Error(err)
 				}
-			case strings.HasSuffix(r.file, ".xml"):
-				var suites junitSuites
-				if err := xml.Unmarshal(b.Bytes(), &suites); err != nil || len(suites.Suites) != 2 {
-					t.Errorf("%+v, %v", suites, err)
-				}
 			}
 		})
 	}
 }
 
-// A comparison of two machines says so on every line of its rows.
-func TestAcrossMachinesOnEveryLine(t *testing.T) {
+// A comparison of two machines says so in its first line.
+func TestAcrossMachines(t *testing.T) {
 	c := advice()
 	c.New.Machine.Cores = 64
-	c = verdict.CompareRecords(c.Old, c.New, c.Limits)
-	var text, markdown bytes.Buffer
-	if err := Changes(&text, c, report.Form{Wide: true}); err != nil {
+	var text bytes.Buffer
+	if err := Changes(&text, verdict.CompareRecords(c.Old, c.New, c.Limits), report.Form{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Changes(&markdown, c, report.Form{Markdown: true}); err != nil {
-		t.Fatal(err)
-	}
-	rows := 0
-	for line := range strings.Lines(text.String() + markdown.String()) {
-		if strings.Contains(line, "Encode/") {
-			rows++
-			if !strings.Contains(line, "across machines") {
-				t.Errorf("a line does not say that it is across machines: %s", line)
-			}
-		}
-	}
-	if rows != 20 {
-		t.Errorf("%d lines of rows", rows)
+	if first, _, _ := strings.Cut(text.String(), "\n"); !strings.HasSuffix(first, ", across machines") {
+		t.Errorf("it begins with %q", first)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"postage/internal/verdict"
 )
 
-// The JSON of a comparison, version 2: docs/reference/json.md says what the fields mean.
+// The JSON of a comparison, version 3: docs/reference/json.md says what the fields mean.
 type (
 	ChangesForm struct {
 		Version        int             `json:"version"`
@@ -37,24 +37,22 @@ type (
 		New *Machine `json:"new"`
 	}
 	change struct {
-		Name           string           `json:"name"`
-		Anchor         *string          `json:"anchor"`
-		Ratio          verdict.Interval `json:"ratio"`
-		P              float64          `json:"p_holm"`
-		Seen           *float64         `json:"seen_ratio"`
-		Threshold      *float64         `json:"time_threshold"`
-		Spread         *float64         `json:"layout_spread"`
-		Verdict        verdict.Verdict  `json:"verdict"`
-		Time           verdict.Outcome  `json:"time_outcome"`
-		Outcome        verdict.Outcome  `json:"outcome"`
-		Counts         []count          `json:"counts"`
-		Metrics        []metricChange   `json:"metrics"`
-		OldNSOp        float64          `json:"old_ns_op"`
-		NewNSOp        float64          `json:"new_ns_op"`
-		OldBlocks      int              `json:"old_blocks"`
-		NewBlocks      int              `json:"new_blocks"`
-		Why            string           `json:"why"`
-		AcrossMachines bool             `json:"across_machines"`
+		Name      string           `json:"name"`
+		Anchor    *string          `json:"anchor"`
+		Ratio     verdict.Interval `json:"ratio"`
+		P         float64          `json:"p_holm"`
+		Seen      *float64         `json:"seen_ratio"`
+		Threshold *float64         `json:"time_threshold"`
+		Spread    *float64         `json:"layout_spread"`
+		Verdict   verdict.Verdict  `json:"verdict"`
+		Time      verdict.Outcome  `json:"time_outcome"`
+		Outcome   verdict.Outcome  `json:"outcome"`
+		Counts    []count          `json:"counts"`
+		Metrics   []metricChange   `json:"metrics"`
+		OldNSOp   float64          `json:"old_ns_op"`
+		NewNSOp   float64          `json:"new_ns_op"`
+		OldBlocks int              `json:"old_blocks"`
+		NewBlocks int              `json:"new_blocks"`
 	}
 	count struct {
 		Metric  string          `json:"metric"`
@@ -79,7 +77,7 @@ type (
 func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 	limits := c.Limits
 	out := ChangesForm{
-		Version: 2, Outcome: c.Outcome(), Recipe: report.OrNull(c.Recipe()),
+		Version: 3, Outcome: c.Outcome(), Recipe: report.OrNull(c.Recipe()),
 		Thresholds: thresholds{limits.Time, limits.Allocs, limits.Bytes, limits.Size, limits.Instructions, report.Map(limits.Metrics)},
 		Unmatched:  []unmatched{}, AcrossMachines: c.AcrossMachines, Warnings: report.List(c.Warnings),
 		Machines: machines{MachineOf(&c.Old.Machine), MachineOf(&c.New.Machine)}, Rows: []change{},
@@ -92,7 +90,7 @@ func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 			Name: r.New.Row.Name, Anchor: report.OrNull(r.Anchor), Ratio: r.Ratio, P: r.P, Seen: report.Finite(r.Seen),
 			Threshold: report.Finite(r.Threshold), Spread: r.Spread, Verdict: r.Verdict, Time: r.Time, Outcome: r.Outcome,
 			Counts: []count{}, Metrics: []metricChange{}, OldNSOp: r.Old.NSOp.Value, NewNSOp: r.New.NSOp.Value,
-			OldBlocks: r.Old.Blocks, NewBlocks: r.New.Blocks, Why: explain(c, r), AcrossMachines: c.AcrossMachines,
+			OldBlocks: r.Old.Blocks, NewBlocks: r.New.Blocks,
 		}
 		for _, x := range r.Counts {
 			row.Counts = append(row.Counts, count(x))

@@ -1,9 +1,7 @@
 package show
 
 import (
-	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -45,7 +43,7 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 		report.Figures(titled("ratio (95%)", "ratio (95% interval)"), func(r *verdict.Result) string { return ratioText(r, whole) }),
 	}
 	add := func(c result, keep report.Keep) { columns = append(columns, c.When(keep)) }
-	packed := c.Rows[0].Metrics[record.PackedBytes] > 0
+	packed := packs(c)
 	unless := func(keep report.Keep) report.Keep { // is there room beside the bandwidth below which a row pays?
 		if packed {
 			return report.IfWide
@@ -123,7 +121,8 @@ func verdictText(r *verdict.Result) string {
 	return verdictClass(r)
 }
 
-// metricColumns are the columns of a case's metrics.
+// metricColumns are the columns of a case's metrics, in alphabetical order, except that the maximum
+// comes behind the percentiles.
 func metricColumns(c *verdict.CaseResult, ofCost bool) (columns []result) {
 	units := map[string]bool{}
 	for _, r := range c.Rows {
@@ -131,33 +130,14 @@ func metricColumns(c *verdict.CaseResult, ofCost bool) (columns []result) {
 			units[unit] = true
 		}
 	}
-	// perSecond is how much of a metric an operation makes in its time.
-	perSecond := func(unit string, scale float64) func(*verdict.Result) string {
-		return func(r *verdict.Result) string {
-			n, ok := r.Metrics[unit]
-			if !ok || r.NSOp == nil {
-				return "n/a"
-			}
-			return report.Grouped(n / r.NSOp.Value * scale)
-		}
-	}
-	if units[record.EncodedBytes] {
-		columns = append(columns, report.Figures("encoded bytes", metric(record.EncodedBytes)).When(report.IfWide), report.Figures("MB/s", perSecond(record.EncodedBytes, 1e3)).When(report.IfWide))
-	}
 	if units[record.PackedBytes] {
 		columns = append(columns, report.Figures("packed bytes", metric(record.PackedBytes)),
 			report.Figures("pays below Mbit/s", func(r *verdict.Result) string { return paysText(c, r) }))
-	}
-	if units[record.RowsWritten] {
-		columns = append(columns, report.Figures("rows/s", perSecond(record.RowsWritten, 1e9)).When(report.IfWide))
-	}
-	for _, unit := range []string{record.EncodedBytes, record.PackedBytes, record.RowsWritten} {
-		delete(units, unit)
+		delete(units, record.PackedBytes)
 	}
 	if ofCost {
 		delete(units, record.ClientCPU) // it is the cost
 	}
-	// In alphabetical order, except that the maximum comes behind the percentiles.
 	key := func(unit string) string { return strings.Replace(unit, "max-ns", "p~", 1) }
 	for _, unit := range slices.SortedFunc(maps.Keys(units), func(a, b string) int { return strings.Compare(key(a), key(b)) }) {
 		title := unit
@@ -171,26 +151,6 @@ func metricColumns(c *verdict.CaseResult, ofCost bool) (columns []result) {
 
 // cpuTitle is the title of the CPU time of a contender's process.
 const cpuTitle = "cpu ns/op"
-
-// paysText is the bandwidth below which a row of packed messages pays.
-func paysText(c *verdict.CaseResult, r *verdict.Result) string {
-	below, ok := paysBelow(c, r)
-	switch {
-	case !ok && r == c.Baseline:
-		return ""
-	case !ok:
-		return "n/a"
-	case below.Value == 0:
-		return "never"
-	case !r.Ratio.Bounded():
-		return report.Grouped(below.Value) + " (no interval)"
-	case math.IsInf(below.Low, 1):
-		return "always"
-	case math.IsInf(below.High, 1):
-		return fmt.Sprintf("at least %s", report.Grouped(below.Low))
-	}
-	return fmt.Sprintf("%s (%s to %s)", report.Grouped(below.Value), report.Grouped(below.Low), report.Grouped(below.High))
-}
 
 func metric(unit string) func(*verdict.Result) string {
 	return func(r *verdict.Result) string {

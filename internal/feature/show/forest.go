@@ -2,10 +2,7 @@ package show
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"postage/internal/kit/report"
 	"postage/internal/verdict"
@@ -23,7 +20,7 @@ const (
 	labelLength = 36
 )
 
-// forest shows each row's ratio with its interval, and below the ratio each block's.
+// forest shows each row's ratio with its interval.
 type forest struct {
 	Width, Height    int
 	From, To, Bottom float64
@@ -38,7 +35,6 @@ type forestRow struct {
 	Name, Label, Class, Text string
 	Top, At, Low, High       float64
 	Interval                 bool
-	Strip                    string // path with a dot for each block
 }
 
 func newForest(c *verdict.CaseResult, results []*verdict.Result) *forest {
@@ -53,13 +49,8 @@ func newForest(c *verdict.CaseResult, results []*verdict.Result) *forest {
 	}
 	results = slices.Clone(results)
 	slices.SortStableFunc(results, func(a, b *verdict.Result) int { return cmp.Compare(place(a), place(b)) })
-	blocks := map[*verdict.Result][]float64{}
 	values := []float64{1}
 	for _, r := range results {
-		for _, v := range c.BlockValues(r, c.Baseline) {
-			blocks[r] = append(blocks[r], math.Exp(v))
-		}
-		values = append(values, blocks[r]...)
 		if r.Ratio != nil {
 			values = append(values, r.Ratio.Low, r.Ratio.High)
 		}
@@ -75,7 +66,6 @@ func newForest(c *verdict.CaseResult, results []*verdict.Result) *forest {
 			if r.Ratio.Bounded() {
 				row.Interval, row.Low, row.High = true, x.At(r.Ratio.Low), x.At(r.Ratio.High)
 			}
-			row.Strip = strip(blocks[r], x)
 		}
 		if r.Row.Role == record.RoleFloor && (f.Floor == 0 || row.At < f.Floor) {
 			f.Floor = row.At
@@ -83,22 +73,4 @@ func newForest(c *verdict.CaseResult, results []*verdict.Result) *forest {
 		f.Rows = append(f.Rows, row)
 	}
 	return f
-}
-
-// strip is a path of one dot per value, below a row's mark. Dots are at least three units apart;
-// values at the same place share one.
-func strip(values []float64, x report.Log) string {
-	var path strings.Builder
-	last := math.Inf(-1)
-	for _, v := range slices.Sorted(slices.Values(values)) {
-		switch at := 3 * math.Round(x.At(v)/3); {
-		case path.Len() == 0:
-			fmt.Fprintf(&path, "M%.0f 5h0", at)
-			last = at
-		case at > last:
-			fmt.Fprintf(&path, "m%.0f 0h0", at-last)
-			last = at
-		}
-	}
-	return path.String()
 }

@@ -145,7 +145,7 @@ func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 	}
 	rows := map[string]row{}
 	for _, c := range a.Cases {
-		if advice := verdict.Advise(c); advice != nil && picksOf(c) == nil {
+		if advice := verdict.Advise(c); advice != nil && !packs(c) {
 			out.Answers = append(out.Answers, answerForm(c, advice))
 		}
 		for _, r := range c.Rows {

@@ -26,30 +26,17 @@ type NamedRun struct {
 	Record *record.Record
 }
 
-// Contents is what a page shows.
-type Contents struct {
-	Runs []NamedRun
-	// Stages say what their cases' figures mean. Cases of other stages are shown without that.
-	Stages []verdict.Stage
-	// Sections are other features' parts of the page, behind the cases.
-	Sections []report.Section
-}
-
-// HTML writes a page that needs no network and no other file. Its scripts only show, hide and sort.
-// The plots are SVG made here.
-func HTML(w io.Writer, c Contents) error {
+// HTML writes a page of some runs that needs no network and no other file. Its scripts only show,
+// hide and sort. The plots are SVG made here. Stages say what their cases' figures mean.
+func HTML(w io.Writer, runs []NamedRun, stages []verdict.Stage) error {
 	body, err := report.Fragment(pageText, template.FuncMap{
 		"machine": MachineText, "world": worldText, "self": selfText, "busy": busyText,
 		"sight": func(r analyzed) string { return sight(r.Analysis, r.Record) },
-	}, newPage(c))
+	}, newPage(runs, stages))
 	if err != nil {
 		return err
 	}
-	style := template.CSS(showCSS)
-	for _, s := range c.Sections {
-		style += s.Style
-	}
-	return report.Page{Title: "what a message costs", Command: "show", Style: style, Script: template.JS(pageScript), Body: body}.Write(w)
+	return report.Page{Title: "what a message costs", Command: "show", Style: template.CSS(showCSS), Script: template.JS(pageScript), Body: body}.Write(w)
 }
 
 // analyzed is a run with its analysis.
@@ -62,11 +49,9 @@ type analyzed struct {
 type page struct {
 	Sentences []string // what the stages say
 	Answers   []answerView
-	More      []answerView
 	Remarks   []string
 	Cases     []caseView
 	Warnings  []noteView
-	Sections  []report.Section
 	Runs      []analyzed
 }
 
@@ -85,9 +70,6 @@ type rowView struct {
 	Verdict string
 	Cells   []string
 }
-
-// answersShown is how many answers the page begins with; the others are folded.
-const answersShown = 8
 
 // caseOfRun is a case with what its stage says about it.
 type caseOfRun struct {
@@ -111,14 +93,13 @@ func casesOf(a *verdict.Analysis, stages []verdict.Stage) (cases []*caseOfRun) {
 	return cases
 }
 
-func newPage(contents Contents) *page {
-	runs := contents.Runs
+func newPage(runs []NamedRun, stages []verdict.Stage) *page {
 	p := &page{}
 	ids := report.IDs{}
 	var all []*caseOfRun
 	for _, run := range runs {
 		a := verdict.Analyze(run.Record)
-		for _, one := range casesOf(a, contents.Stages) {
+		for _, one := range casesOf(a, stages) {
 			one.id = ids.New(one.Name)
 			view := newCase(one)
 			if len(runs) > 1 {
@@ -135,10 +116,6 @@ func newPage(contents Contents) *page {
 	}
 	p.Sentences = sentences(all)
 	p.Answers, p.Remarks = answers(all)
-	if len(p.Answers) > answersShown {
-		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
-	}
-	p.Sections = contents.Sections
 	return p
 }
 

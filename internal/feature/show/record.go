@@ -1,5 +1,5 @@
 // Package show presents records and comparisons: as a table for a terminal, as Markdown, as JSON
-// for programs, as a page for a browser, and as what CI reads of a gate (JUnit XML).
+// for programs, and as a page for a browser.
 //
 // What a figure needs to be read right travels with it: its interval, the control's, and the reason
 // in place of figures where there is no proof.

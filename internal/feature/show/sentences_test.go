@@ -35,7 +35,7 @@ for  `
 	if !strings.HasPrefix(text.String(), want) {
 		t.Errorf("it begins\n%.400s\nwant\n%s", &text, want)
 	}
-	if err := HTML(&page, Contents{Runs: []NamedRun{{"run.txt", rec}}, Stages: told}); err != nil {
+	if err := HTML(&page, []NamedRun{{"run.txt", rec}}, told); err != nil {
 		t.Fatal(err)
 	}
 	says := strings.Index(page.String(), "<p>pgbulk saves 50% of Store/peer=postgres.</p>")

@@ -26,30 +26,16 @@ type Page struct {
 	Body           template.HTML
 }
 
-// Section is one feature's part of a page.
-type Section struct {
-	ID, Name string
-	Style    template.CSS
-	Body     template.HTML
-}
-
 func (p Page) Write(w io.Writer) error {
 	p.Style = template.CSS(pageCSS) + p.Style
 	return template.Must(template.New("shell").Parse(shell)).Execute(w, p)
 }
 
-// Fragment fills in a template. Besides its own functions the template has duration and ratio,
-// which print as tables do, whole, a number with commas, and sum.
+// Fragment fills in a template. Besides its own functions the template has duration, which prints as
+// tables do, and whole, a number with commas.
 func Fragment(text string, own template.FuncMap, data any) (template.HTML, error) {
-	t, err := template.New("").Funcs(template.FuncMap{
-		"duration": Duration, "ratio": Ratio, "whole": words.Integer,
-		"sum": func(all ...int) (sum int) {
-			for _, n := range all {
-				sum += n
-			}
-			return sum
-		},
-	}).Funcs(own).Parse(text)
+	kit := template.FuncMap{"duration": Duration, "whole": words.Integer}
+	t, err := template.New("").Funcs(kit).Funcs(own).Parse(text)
 	if err != nil {
 		return "", err
 	}

@@ -2,36 +2,18 @@
 package words
 
 import (
-	"strconv"
 	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 )
 
 // Integer prints a whole number with commas.
-func Integer(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if digits[0] == '-' {
-		sign, digits = "-", digits[1:]
-	}
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return sign + b.String()
-}
+func Integer(n int64) string { return humanize.Comma(n) }
 
 // Counted is a number of things: "1 row", "2 batches".
 func Counted(n int, word string) string {
-	switch {
-	case n == 1:
-		return "1 " + word
-	case strings.HasSuffix(word, "ch"):
-		word += "e"
-	}
-	return Integer(int64(n)) + " " + word + "s"
+	return Integer(int64(n)) + " " + english.PluralWord(n, word, "")
 }
 
 // Abridged returns the first bytes of a text, in whole characters, and marks that it was cut.
