@@ -194,9 +194,7 @@ func (b *bind) writeValues() {
 	parse := b.parsed != c.rows()
 	if parse {
 		b.sign()
-		b.session.buf.sql = b.appendInsert(b.session.buf.sql[:0], c.rows())
-		b.statement = b.session.prepare(b.session.buf.sql, b.session.buf.types, params, c.rows() == 1)
-		b.parsed = c.rows()
+		b.parse(c.rows(), b.session.buf.types, params)
 	}
 	s.bind(b.statement, b.session.buf.formats, params, c.size()+b.session.plan.resultFormats())
 	lent := c.referred == 0 && len(c.data) >= bufferSize/2
@@ -207,6 +205,28 @@ func (b *bind) writeValues() {
 	}
 	b.execute()
 	b.hurry(lent || parse)
+}
+
+// parse has the statement for a number of rows parsed, or the unnested one, unless the connection
+// has it prepared.
+func (b *bind) parse(rows int, types []uint32, params int) {
+	b.parsed, b.statement = rows, ""
+	if known := b.session.plan.known; known != nil && (rows == 1 || rows == unnested) && b.session.keyed.pairSecond == 0 {
+		if known.sent = known.prepared[rows]; known.sent == nil {
+			known.sent = &insert{name: connectionOf(b.session.plan.conn).tables.name()}
+			known.prepared[rows] = known.sent
+		}
+		if b.statement = known.sent.name; known.sent.parsed {
+			return
+		}
+	}
+	buf := b.session.buf
+	if rows == unnested {
+		buf.sql = b.appendSelect(buf.sql[:0])
+	} else {
+		buf.sql = b.appendInsert(buf.sql[:0], rows)
+	}
+	b.session.stream.wire.parse(b.statement, alias(buf.sql), types, params)
 }
 
 // hurry flushes a statement that others follow, if it must go out before they come. The chunk that
