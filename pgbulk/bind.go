@@ -138,16 +138,6 @@ func (b *bind) sendTwice(ctx context.Context) error {
 	return errAgain
 }
 
-// savepoint names the savepoints that a call makes in the caller's transaction. It releases them
-// before it returns.
-const savepoint = "pgbulk"
-
-// saves reports whether the rows go after a savepoint in the caller's transaction: the search for a
-// row at fault begins there. If there is but one row there is no search.
-func (b *bind) saves() bool {
-	return b.session.inTx && b.session.plan.settings.LocateWithin > 0 && !(b.single && b.session.n == 1)
-}
-
 // start begins the exchange. Several statements under one Sync are one transaction too, but not to
 // every pooler.
 func (b *bind) start(ctx context.Context) {
@@ -156,10 +146,7 @@ func (b *bind) start(ctx context.Context) {
 		b.session.stream.wire.message('D', "S"+b.session.plan.known.guard)
 	}
 	b.begun = !b.session.inTx && (b.session.plan.returned != nil || !b.single)
-	switch {
-	case b.saves():
-		b.session.stream.wire.command("savepoint " + savepoint)
-	case b.begun:
+	if b.begun {
 		b.session.stream.wire.command("begin")
 	}
 }
@@ -176,10 +163,7 @@ func (b *bind) end(ctx context.Context) error {
 		b.session.stream.giveUp(nil)
 		return nil
 	}
-	switch {
-	case b.saves():
-		b.session.stream.wire.command("release savepoint " + savepoint)
-	case b.begun && b.session.plan.returned == nil:
+	if b.begun && b.session.plan.returned == nil {
 		b.session.stream.wire.command("commit")
 	}
 	b.session.stream.sync()
@@ -194,9 +178,7 @@ func (b *bind) writeValues() {
 	parse := b.parsed != c.rows()
 	if parse {
 		b.sign()
-		b.session.buf.sql = b.appendInsert(b.session.buf.sql[:0], c.rows())
-		b.statement = b.session.prepare(b.session.buf.sql, b.session.buf.types, params, c.rows() == 1)
-		b.parsed = c.rows()
+		b.parse(c.rows(), b.session.buf.types, params)
 	}
 	s.bind(b.statement, b.session.buf.formats, params, c.size()+b.session.plan.resultFormats())
 	lent := c.referred == 0 && len(c.data) >= bufferSize/2
@@ -207,6 +189,28 @@ func (b *bind) writeValues() {
 	}
 	b.execute()
 	b.hurry(lent || parse)
+}
+
+// parse has the statement for a number of rows parsed, or the unnested one, unless the connection
+// has it prepared.
+func (b *bind) parse(rows int, types []uint32, params int) {
+	b.parsed, b.statement = rows, ""
+	if known := b.session.plan.known; known != nil && (rows == 1 || rows == unnested) && b.session.keyed.pairSecond == 0 {
+		if known.sent = known.prepared[rows]; known.sent == nil {
+			known.sent = &insert{name: connectionOf(b.session.plan.conn).tables.name()}
+			known.prepared[rows] = known.sent
+		}
+		if b.statement = known.sent.name; known.sent.parsed {
+			return
+		}
+	}
+	buf := b.session.buf
+	if rows == unnested {
+		buf.sql = b.appendSelect(buf.sql[:0])
+	} else {
+		buf.sql = b.appendInsert(buf.sql[:0], rows)
+	}
+	b.session.stream.wire.parse(b.statement, alias(buf.sql), types, params)
 }
 
 // hurry flushes a statement that others follow, if it must go out before they come. The chunk that
@@ -308,23 +312,19 @@ func (b *bind) parts() (head, tail string) {
 	return head, tail + b.session.plan.returns()
 }
 
-func (b *bind) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
+func (b *bind) locate(_ context.Context, e *Error, pgErr *pgconn.PgError) {
 	first, last, ok := b.failedStatement()
-	kept := b.session.buf.chunk.first == first // its rows
 	n, inBind := bindPosition(pgErr)
 	switch {
 	case !ok:
-		e.Unlocated = foundLate
 	case pgErr.Code == cardinalityViolation && b.session.keyed.repeated && first == b.session.n:
 		e.FirstRow, e.Row, e.LastRow = b.session.keyed.repeats, b.session.n, b.session.n
 	case pgErr.Code == cardinalityViolation && first < b.session.keyed.pairSecond && b.session.keyed.pairSecond <= last:
 		e.FirstRow, e.Row, e.LastRow = b.session.keyed.pairFirst, b.session.keyed.pairSecond, b.session.keyed.pairSecond
 	// Which columns an earlier statement left out is no longer known.
-	case inBind && (!b.mixed || kept) && b.place(e, n-1, first, last):
-	case !aboutRow(pgErr):
-	default:
+	case inBind && (!b.mixed || b.session.buf.chunk.first == first) && b.place(e, n-1, first, last):
+	case aboutRow(pgErr):
 		e.Row, e.LastRow = first, last
-		b.search(ctx, e, pgErr, kept)
 	}
 }
 
@@ -343,46 +343,11 @@ func (b *bind) place(e *Error, n, first, last int) bool {
 	return true
 }
 
-// search looks for the row in a statement whose error names none.
-func (b *bind) search(ctx context.Context, e *Error, pgErr *pgconn.PgError, kept bool) {
-	first := e.Row
-	switch {
-	case first == e.LastRow || b.session.pc.IsClosed():
-	case !kept: // others came after them
-		e.Unlocated = rowsGone
-	case b.session.plan.settings.LocateWithin > 0 && pgErr.Code != cardinalityViolation:
-		begin := "begin"
-		switch {
-		case b.session.inTx:
-			begin = "rollback to savepoint " + savepoint
-		case b.begun:
-			begin = "rollback; begin"
-		}
-		if b.session.exec(ctx, begin) != nil {
-			return
-		}
-		from, to := b.session.halve(ctx, e, pgErr.Code, b.session.buf.chunk.rows(), b.try)
-		e.Row, e.LastRow = first+from, first+to-1
-	}
-}
-
-// try inserts some rows of the chunk, in an exchange of its own.
-func (b *bind) try(ctx context.Context, from, to int) error {
-	params := (to - from) * len(b.session.buf.types)
-	s := open(ctx, b.session.pc, b.session.buf)
-	s.wire.parse("", alias(b.appendInsert(nil, to-from)), b.session.buf.types, params)
-	s.wire.bind("", b.session.buf.formats, params, b.session.buf.chunk.sizeOf(from, to))
-	b.session.buf.chunk.write(&s.wire, from, to)
-	s.wire.execute()
-	s.sync()
-	return s.close(ctx)
-}
-
 // failedStatement returns the rows of the statement that the server's error was about.
 func (b *bind) failedStatement() (first, last int, ok bool) {
 	i := b.session.stream.answer.commands
-	if b.saves() || b.begun {
-		i-- // the savepoint, or BEGIN
+	if b.begun {
+		i-- // BEGIN
 	}
 	if i < 0 || i >= len(b.sent) {
 		return 0, 0, false // not about a statement of rows: a deferred constraint, say

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"sync"
 	"time"
 
@@ -46,7 +45,9 @@ type strategy interface {
 func (p *plan) start() *session {
 	pc := p.conn.PgConn()
 	c := &session{plan: p, pc: pc, inTx: pc.TxStatus() == 'T', buf: pool.Get().(*buffers),
-		enc: encoder{m: p.conn.TypeMap(), columns: slices.Clone(p.layout.columns)}}
+		enc: encoder{m: p.conn.TypeMap()}}
+	c.buf.columns = append(c.buf.columns[:0], p.layout.columns...)
+	c.enc.columns = c.buf.columns
 	c.buf.chunk.reset(0)
 	switch p.settings.Strategy {
 	case Bind:
@@ -98,8 +99,9 @@ func (c *session) take(ctx context.Context, row []any) error {
 	}
 	switch {
 	case c.n == 0:
-		for i := range c.enc.columns {
-			c.undecided = append(c.undecided, i)
+		c.undecided = make([]int, len(row))
+		for i := range row {
+			c.undecided[i] = i
 		}
 		c.settle(row)
 		c.keyed.settle(c)
@@ -256,6 +258,7 @@ type buffers struct {
 	keys    keys
 	fields  []field
 	sizes   []int
+	columns []column
 }
 
 var pool = sync.Pool{New: func() any {

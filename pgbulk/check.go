@@ -79,10 +79,9 @@ func (s *settings) checkSet(t *Table) error {
 			return fmt.Errorf("the expression for column %q in SetTo is empty", c)
 		}
 	}
-	if set := *s; s.op == opUpdate {
-		if set.fillSet(t); set.setsNothing() {
-			return errors.New("no columns to set")
-		}
+	setsAll := s.Set == nil && slices.ContainsFunc(t.Columns, func(c string) bool { return !slices.Contains(t.Key, c) })
+	if s.op == opUpdate && !setsAll && s.setsNothing() {
+		return errors.New("no columns to set")
 	}
 	return nil
 }
@@ -92,7 +91,7 @@ func (s *settings) fillSet(t *Table) {
 	if s.Set != nil {
 		return
 	}
-	s.Set = []string{}
+	s.Set = make([]string, 0, len(t.Columns))
 	for _, c := range t.Columns {
 		if _, to := s.SetTo[c]; !to && !slices.Contains(t.Key, c) {
 			s.Set = append(s.Set, c)

@@ -39,12 +39,6 @@ func (c *chunk) start(i int) rowEnd {
 	return c.ends[i-1]
 }
 
-// sizeOf is how many bytes the rows from one to before another take.
-func (c *chunk) sizeOf(from, to int) int {
-	start, end := c.start(from), c.start(to)
-	return end.data - start.data + end.referred - start.referred
-}
-
 // write writes the rows from one to before another to the wire.
 func (c *chunk) write(s *wire, from, to int) {
 	start, end := c.start(from), c.start(to)

@@ -117,9 +117,9 @@ func (c *copying) stagedScript(b *strings.Builder, columns string) {
 	b.WriteString(create)
 	fmt.Fprintf(b, "copy pg_temp.%s (%s) from stdin (format binary); ", c.stage, columns)
 	if c.saves() {
-		fmt.Fprintf(b, "savepoint %s; %s; release savepoint %s", savepoint, c.insertSelect(""), savepoint)
+		fmt.Fprintf(b, "savepoint %s; %s; release savepoint %[1]s", savepoint, c.insertSelect())
 	} else {
-		b.WriteString(c.insertSelect(""))
+		b.WriteString(c.insertSelect())
 	}
 	if c.session.inTx {
 		b.WriteString("; truncate pg_temp." + c.stage)

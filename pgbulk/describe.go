@@ -133,26 +133,27 @@ func (l *layout) nameCollations(ctx context.Context, pc *pgconn.PgConn, b *buffe
 	return nil
 }
 
-// recall returns what the connection knows of the table, or nil.
-func (p *plan) recall() (*layout, error) {
-	key, ok := p.tableKey()
-	if !ok {
-		return nil, nil
+// recall takes what the connection knows of the table, if it does and the call may.
+func (p *plan) recall() (known bool, err error) {
+	list := connectionOf(p.conn).tables.list
+	i := slices.IndexFunc(list, func(k *knownTable) bool { return k.serves(p) })
+	if i < 0 || !p.mayKnow() {
+		return false, nil
 	}
-	if p.known = connectionOf(p.conn).tables.find(key); p.known == nil {
-		return nil, nil
-	}
+	p.known = list[i]
+	p.known.sent = nil
 	l := p.known.layout
-	if p.structs == nil {
-		return &l, nil
+	p.layout = &l
+	if p.structs != nil {
+		p.table.Columns = p.known.table.Columns
+		err = p.settings.check(&p.table)
 	}
-	p.table.Columns = p.known.columns
-	return &l, p.settings.check(&p.table)
+	return true, err
 }
 
 // learn has the server describe the table, and keeps the answer for the next call if it may.
 func (p *plan) learn(ctx context.Context, b *buffers) (err error) {
-	key, keep := p.tableKey()
+	keep := p.mayKnow()
 	all, guard := &connectionOf(p.conn).tables, ""
 	if keep && all.direct {
 		guard = all.name()
@@ -160,7 +161,7 @@ func (p *plan) learn(ctx context.Context, b *buffers) (err error) {
 	if p.layout, err = describe(ctx, p, b, guard); keep {
 		switch {
 		case err == nil:
-			all.keep(key, guard, p.layout, p.table.Columns, p.conn.PgConn().PID())
+			all.keep(p, guard)
 		case guard != "":
 			all.toClose = append(all.toClose, guard)
 		}

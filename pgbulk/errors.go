@@ -22,17 +22,14 @@ type Error struct {
 	Table string // quoted; "" for Exec
 
 	// Row and LastRow are the first and last row, counted from 0, that the error may be about. They
-	// are equal if the row is known, and -1 if it is not, if the error is not about a row, and for
-	// Exec.
+	// are equal if the row is known, and -1 if nothing is, if the error is not about a row, and for
+	// Exec. Of a constraint or a trigger the server names no row but to COPY straight into a table.
 	Row, LastRow int
 	// FirstRow is, if the key of Row is twice in one call, the row that had it first; else -1.
 	FirstRow int
 	// Column is the column that the error is about, or for Exec the parameter, such as "$3"; "" if
 	// it is about none or not known.
 	Column string
-
-	// Unlocated says why the row of an error about a row's values is not known.
-	Unlocated string
 
 	// Closed reports that the connection was closed, because it was out of step with the protocol.
 	Closed bool
@@ -67,9 +64,6 @@ func (e *Error) Error() string {
 		b.WriteString(": " + strings.Join(where, ", "))
 	}
 	b.WriteString(": " + e.Err.Error())
-	if e.Unlocated != "" {
-		b.WriteString(" (which row is not known: " + e.Unlocated + ")")
-	}
 	if e.Uncertain {
 		b.WriteString(" (whether the rows are in is not known)")
 	}

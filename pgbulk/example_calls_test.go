@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"postage/pgbulk"
@@ -47,6 +48,33 @@ func ExampleUpsert_setTo() {
 	}
 	show(ctx, conn)
 	// Output: [friday 1 monday 6 tuesday 7] <nil>
+}
+
+// A call writes all rows or none. Halves of what was refused are written until single rows are left.
+func ExampleUpsert_halves() {
+	ctx := context.Background()
+	conn, table := visits(ctx)
+	defer conn.Close(ctx)
+	var write func(rows [][]any) error
+	write = func(rows [][]any) error {
+		_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Slice(rows), pgbulk.UpsertOptions{})
+		var refused *pgconn.PgError
+		switch {
+		case err == nil || !errors.As(err, &refused) || refused.Code[:2] != "22" && refused.Code[:2] != "23":
+			return err
+		case len(rows) == 1:
+			fmt.Println(rows[0], "is refused:", refused.Code)
+			return nil
+		}
+		return errors.Join(write(rows[:len(rows)/2]), write(rows[len(rows)/2:]))
+	}
+	if err := write([][]any{{"monday", 6}, {"friday", nil}, {"sunday", 3}}); err != nil {
+		panic(err)
+	}
+	show(ctx, conn)
+	// Output:
+	// [friday <nil>] is refused: 23502
+	// [monday 6 sunday 3 tuesday 7] <nil>
 }
 
 func ExampleUpdate() {

@@ -4,42 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// knownTable is what a connection has learned about a table, so that a call whose rows fit in one
-// statement takes one round trip. The statement goes after a look at the guard, a prepared SELECT
-// of the same columns: the server refuses to describe it once a column has another type, collation
-// or name, and holds a lock on the table from then until the statement is done.
+// knownTable is what a connection has learned about a table for calls like one that it had, so that
+// such a call whose rows fit in one statement takes one round trip. The statement goes after a look
+// at the guard, a prepared SELECT of the same columns: the server refuses to describe it once a
+// column has another type, collation or name, and holds a lock on the table from then until the
+// statement is done.
 //
 // All else that a catalog says (rules, triggers, defaults, rights) matters only to COPY and to
 // several statements. A call that comes to these asks the catalog, as does one in the caller's
 // transaction, which a refused guard would abort.
 type knownTable struct {
-	key      tableKey
-	layout   layout
-	columns  []string
-	guard    string             // its name
-	prepared map[string]*insert // by their text
-	sent     *insert            // is what the current call sent, if it is kept
+	table      Table
+	settings   settings
+	structType reflect.Type // whose fields are the columns; nil if they were given
+	layout     layout
+	guard      string          // its name
+	prepared   map[int]*insert // by the number of rows: 1, or unnested
+	sent       *insert         // is what the current call sent, if it is kept
 }
 
 // insert is a prepared statement that takes rows. Update and Delete have them too.
 type insert struct {
 	name   string
 	parsed bool
-}
-
-// tableKey is what the answer about a table depends on.
-type tableKey struct {
-	op                 operation
-	name, columns, key string
-	structType         reflect.Type // whose fields are the columns, if they are not given
 }
 
 // knownTables are the tables that a connection knows.
@@ -51,26 +46,28 @@ type knownTables struct {
 	toClose []string // names that the server may still have, to be closed
 }
 
-// tableKey is the key of the plan's table, and whether a call like this may use what is known.
-func (p *plan) tableKey() (key tableKey, ok bool) {
-	key = tableKey{op: p.settings.op, name: p.table.Name.Sanitize(), key: strings.Join(p.table.Key, "\x00")}
-	if p.structs != nil {
-		key.structType = p.structs.typ
-	} else {
-		key.columns = strings.Join(p.table.Columns, "\x00")
-	}
+// mayKnow reports whether a call may use what is known.
+func (p *plan) mayKnow() bool {
 	known := connectionOf(p.conn)
-	ok = known.mode == pgx.QueryExecModeCacheStatement && known.tables.lost < mayLose && p.conn.PgConn().TxStatus() == 'I'
-	return key, ok && p.settings.Strategy != Copy && p.settings.Returning == nil
+	return known.mode == pgx.QueryExecModeCacheStatement && known.tables.lost < mayLose && p.conn.PgConn().TxStatus() == 'I' &&
+		p.settings.Strategy != Copy && p.settings.Returning == nil
 }
 
-func (all *knownTables) find(key tableKey) *knownTable {
-	for _, k := range all.list {
-		if k.key == key {
-			return k
-		}
+// structType is the type whose fields are the columns, if they were not given.
+func (p *plan) structType() reflect.Type {
+	if p.structs == nil {
+		return nil
 	}
-	return nil
+	return p.structs.typ
+}
+
+// serves reports whether a call has the same statements.
+func (k *knownTable) serves(p *plan) bool {
+	a, b := &k.settings, &p.settings
+	return a.op == b.op && a.skipExisting == b.skipExisting && a.SkipUnchanged == b.SkipUnchanged && a.OverridingSystem == b.OverridingSystem &&
+		a.Where == b.Where && (a.Set == nil) == (b.Set == nil) && slices.Equal(a.Set, b.Set) && maps.Equal(a.SetTo, b.SetTo) &&
+		slices.Equal(k.table.Name, p.table.Name) && slices.Equal(k.table.Key, p.table.Key) && k.table.Conflict == p.table.Conflict &&
+		k.structType == p.structType() && (p.structs != nil || slices.Equal(k.table.Columns, p.table.Columns))
 }
 
 func (all *knownTables) forget(k *knownTable) {
@@ -90,15 +87,17 @@ func (all *knownTables) name() string {
 // keep keeps what describe has learned, with the guard that it had the server prepare. The first
 // answer of a connection says whether there is a pooler, whose client sees another process number
 // than the server's: names would be other clients' too there, and a guard would prove nothing.
-func (all *knownTables) keep(key tableKey, guard string, l *layout, columns []string, pid uint32) {
-	if l.backend != strconv.FormatUint(uint64(pid), 10) {
+func (all *knownTables) keep(p *plan, guard string) {
+	if p.layout.backend != strconv.FormatUint(uint64(p.conn.PgConn().PID()), 10) {
 		all.lost = mayLose
 		return
 	}
 	if all.direct = true; guard == "" {
 		return
 	}
-	k := &knownTable{key: key, guard: guard, layout: *l, columns: columns, prepared: map[string]*insert{}}
+	k := &knownTable{table: p.table, settings: p.settings, structType: p.structType(), layout: *p.layout, guard: guard, prepared: map[int]*insert{}}
+	k.table.Name, k.table.Columns, k.table.Key = slices.Clone(p.table.Name), slices.Clone(p.table.Columns), slices.Clone(p.table.Key)
+	k.settings.Set, k.settings.SetTo = slices.Clone(p.settings.Set), maps.Clone(p.settings.SetTo)
 	if len(all.list) >= keptPerConn {
 		all.forget(all.list[0])
 	}
@@ -115,7 +114,7 @@ func (c *session) refresh(ctx context.Context) error {
 	}
 	known := c.plan.known
 	connectionOf(c.plan.conn).tables.forget(known)
-	c.plan.known = nil
+	c.plan.known, c.plan.settings.Set = nil, known.settings.Set
 	err := c.meanwhile(func() error { return c.plan.describe(ctx) })
 	if err == nil && !c.plan.layout.takesRowsOf(&known.layout) {
 		err = errAltered
@@ -126,25 +125,6 @@ func (c *session) refresh(ctx context.Context) error {
 // takesRowsOf reports whether rows that were encoded for another layout are good for this one.
 func (l *layout) takesRowsOf(other *layout) bool {
 	return slices.Equal(l.columns, other.columns)
-}
-
-// prepare has a statement parsed, if it must be, and returns its name. One that serves any number
-// of rows, or a single row, is kept for the next call.
-func (c *session) prepare(sql []byte, types []uint32, params int, keep bool) string {
-	known := c.plan.known
-	if known == nil || !keep || len(known.prepared) >= keptPerConn && known.prepared[string(sql)] == nil {
-		c.stream.wire.parse("", alias(sql), types, params)
-		return ""
-	}
-	known.sent = known.prepared[string(sql)]
-	if known.sent == nil {
-		known.sent = &insert{name: connectionOf(c.plan.conn).tables.name()}
-		known.prepared[string(sql)] = known.sent
-	}
-	if !known.sent.parsed {
-		c.stream.wire.parse(known.sent.name, alias(sql), types, params)
-	}
-	return known.sent.name
 }
 
 // settleKnown ends a call that went by what is known: err is why it failed, or nil. If the server

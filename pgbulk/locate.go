@@ -1,7 +1,6 @@
 package pgbulk
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,12 +12,8 @@ import (
 )
 
 // explain finds out which row and column a failed call's error is about, and rolls back a
-// transaction of ours.
-//
-// The server reports the position of a value that it cannot read, but not of a row that a
-// constraint or a trigger refuses. For that, the rows are tried again, by halves, in a transaction
-// that is rolled back or (the caller's) left aborted. Each row is tried at most twice more, and the
-// search has a time limit.
+// transaction of ours. The server reports the position of a value that it cannot read, but not of a
+// row that a constraint or a trigger refuses.
 func (c *session) explain(ctx context.Context, e *Error) {
 	e.Uncertain = c.uncertain
 	defer c.rollback(ctx)
@@ -37,35 +32,10 @@ func (c *session) explain(ctx context.Context, e *Error) {
 	if pgErr.Code != generatedAlways { // which names another, and has ours in its message
 		e.Column = pgErr.ColumnName
 	}
-	if ofNoRow(pgErr) { // though COPY's context has the row that it happened to be at
-		return
-	}
-	if c.plan.settings.LocateWithin > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.plan.settings.LocateWithin)
-		defer cancel()
-	}
-	c.strategy.locate(ctx, e, pgErr)
-	switch {
-	case e.Row >= 0 && e.Row == e.LastRow || !aboutRow(pgErr):
-		e.Unlocated = ""
-	case ctx.Err() != nil && c.plan.settings.LocateWithin > 0:
-		e.Unlocated = fmt.Sprintf("the search for it took more than %v", c.plan.settings.LocateWithin)
-	case e.Unlocated != "":
-	case c.plan.settings.LocateWithin <= 0:
-		e.Unlocated = "LocateWithin, which has it searched for, is not set"
-	default:
-		e.Unlocated = "the rows could not be tried again"
+	if !ofNoRow(pgErr) { // though COPY's context has the row that it happened to be at
+		c.strategy.locate(ctx, e, pgErr)
 	}
 }
-
-// Why a row cannot be located.
-const (
-	foundLate = "the server found it when all rows were in, as it does for foreign keys, deferred constraints and AFTER triggers"
-	rowsGone  = "the rows of that statement are not kept"
-	// notRefused is why, unless the search ends at one row.
-	notRefused = "the rows were not refused when they were tried again"
-)
 
 // rollback ends the transaction that was begun for Copy, if it is still there.
 func (c *session) rollback(ctx context.Context) {
@@ -91,44 +61,27 @@ func (c *copying) locate(ctx context.Context, e *Error, pgErr *pgconn.PgError) {
 		if column != "" {
 			e.Column = column
 		}
-	case !aboutRow(pgErr) || c.session.pc.IsClosed():
-	case !c.staging || c.session.pc.TxStatus() != 'E':
-		e.Unlocated = foundLate
-	case !c.saves() || c.session.exec(ctx, "rollback to savepoint "+savepoint) != nil:
-		// Or the error was before the savepoint, and not about a row.
-	case pgErr.Code == cardinalityViolation:
-		if !c.session.keyed.unknown {
-			e.FirstRow, e.Row = c.twiceInStage(ctx)
-			e.LastRow = e.Row
-		}
-		c.session.abort(ctx)
-	case c.session.plan.settings.LocateWithin > 0:
-		c.search(ctx, e, pgErr.Code)
-	default:
+	case pgErr.Code != cardinalityViolation || !c.saves() || c.session.pc.IsClosed() || c.session.pc.TxStatus() != 'E':
+	case c.session.exec(ctx, "rollback to savepoint "+savepoint) == nil:
+		e.FirstRow, e.Row = c.twiceInStage(ctx)
+		e.LastRow = e.Row
 		c.session.abort(ctx)
 	}
 }
 
-// saves reports whether a savepoint keeps the stage when its rows are refused: to search for the
-// one, or for two with the same key.
-func (c *copying) saves() bool {
-	return c.session.plan.settings.LocateWithin > 0 || c.session.keyed.remembers || c.session.keyed.inexact
-}
+// savepoint names the savepoint that keeps the stage.
+const savepoint = "pgbulk"
 
-// search looks in the stage for the row that an error is about.
-func (c *copying) search(ctx context.Context, e *Error, code string) {
-	from, to := c.session.halve(ctx, e, code, c.session.n, func(ctx context.Context, from, to int) error {
-		return c.session.exec(ctx, c.insertSelect(fmt.Sprintf(
-			" where ctid in (select ctid from (select ctid, row_number() over (order by ctid) as n from pg_temp.%s) as numbered where n > %d and n <= %d)",
-			c.stage, from, to)))
-	})
-	e.Row, e.LastRow = from, to-1
+// saves reports whether a savepoint keeps the stage when its rows are refused, to search for two
+// with the same key.
+func (c *copying) saves() bool {
+	return c.staging && (c.session.keyed.remembers || c.session.keyed.inexact && !c.session.keyed.unknown)
 }
 
 // twiceInStage finds the first two rows with the same key. The stage has just been filled, so that
 // its physical order is the order of the rows.
 func (c *copying) twiceInStage(ctx context.Context) (first, second int) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.session.plan.settings.LocateWithin, 5*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	// Names of our own, whatever the table's are.
 	var key, typed []string
@@ -152,46 +105,6 @@ func (c *copying) twiceInStage(ctx context.Context) (first, second int) {
 		return -1, -1
 	}
 	return a, b
-}
-
-// halve finds the row that makes try fail with the given code, among n rows which fail together. If
-// its time runs out it returns the rows that are left, [from, to). It leaves the transaction
-// aborted.
-func (c *session) halve(ctx context.Context, e *Error, code string, n int, try func(ctx context.Context, from, to int) error) (from, to int) {
-	const point = savepoint + "_try"
-	defer c.abort(ctx)
-	for to = n; to-from > 1; {
-		if ctx.Err() != nil {
-			return from, to
-		}
-		middle := from + (to-from)/2
-		if c.exec(ctx, "savepoint "+point) != nil {
-			return from, to
-		}
-		err := try(ctx, from, middle)
-		e.Unlocated = notRefused
-		if err != nil && (!hasCode(err, code) || c.pc.IsClosed()) {
-			return from, to
-		}
-		back := "release savepoint " + point
-		if err != nil {
-			back = "rollback to savepoint " + point
-		}
-		if c.exec(ctx, back) != nil {
-			return from, to
-		}
-		if err != nil {
-			to = middle
-		} else {
-			from = middle
-		}
-	}
-	err := try(ctx, from, to)
-	e.Unlocated = notRefused
-	if !hasCode(err, code) {
-		return 0, n // not so this time
-	}
-	return from, to
 }
 
 // abort leaves the caller's transaction as a failed statement does.

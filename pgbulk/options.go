@@ -1,9 +1,5 @@
 package pgbulk
 
-import (
-	"time"
-)
-
 // Strategy is a way to get rows into a table.
 type Strategy string
 
@@ -46,8 +42,6 @@ type InsertOptions struct {
 	OverridingSystem bool
 	// Returning has the rows handed out as they are in the table then.
 	Returning *Returning
-	// LocateWithin is as in UpsertOptions.
-	LocateWithin time.Duration
 	chunks
 }
 
@@ -71,33 +65,26 @@ type UpsertOptions struct {
 	OverridingSystem bool
 	// Returning has the rows handed out as they are in the table then.
 	Returning *Returning
-	// LocateWithin is how long a failed call may search for the row that a constraint or a trigger
-	// refused, which the server does not name. It tries the rows again, by halves, in a transaction
-	// that is rolled back: triggers fire again, at most twice for each row. 0 means that it does
-	// not, and that the error names no row.
-	LocateWithin time.Duration
 	chunks
 }
 
 // UpdateOptions are the settings of [Update], as in [UpsertOptions]. The zero value is ready for
 // use.
 type UpdateOptions struct {
-	Strategy     Strategy
-	Set          []string
-	SetTo        map[string]SQL
-	Where        SQL
-	Returning    *Returning
-	LocateWithin time.Duration
+	Strategy  Strategy
+	Set       []string
+	SetTo     map[string]SQL
+	Where     SQL
+	Returning *Returning
 	chunks
 }
 
 // DeleteOptions are the settings of [Delete], as in [UpsertOptions]. The zero value is ready for
 // use.
 type DeleteOptions struct {
-	Strategy     Strategy
-	Where        SQL
-	Returning    *Returning
-	LocateWithin time.Duration
+	Strategy  Strategy
+	Where     SQL
+	Returning *Returning
 	chunks
 }
 
@@ -130,17 +117,17 @@ type settings struct {
 
 func (o InsertOptions) settings() settings {
 	return settings{opInsert, o.SkipExisting, UpsertOptions{Strategy: o.Strategy,
-		OverridingSystem: o.OverridingSystem, Returning: o.Returning, LocateWithin: o.LocateWithin, chunks: o.chunks}}
+		OverridingSystem: o.OverridingSystem, Returning: o.Returning, chunks: o.chunks}}
 }
 
 func (o UpsertOptions) settings() settings { return settings{op: opUpsert, UpsertOptions: o} }
 
 func (o UpdateOptions) settings() settings {
 	return settings{op: opUpdate, UpsertOptions: UpsertOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where,
-		Returning: o.Returning, LocateWithin: o.LocateWithin, chunks: o.chunks}}
+		Returning: o.Returning, chunks: o.chunks}}
 }
 
 func (o DeleteOptions) settings() settings {
 	return settings{op: opDelete, UpsertOptions: UpsertOptions{Strategy: o.Strategy, Where: o.Where,
-		Returning: o.Returning, LocateWithin: o.LocateWithin, chunks: o.chunks}}
+		Returning: o.Returning, chunks: o.chunks}}
 }

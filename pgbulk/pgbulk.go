@@ -131,7 +131,8 @@ func (p *plan) describe(ctx context.Context) (err error) {
 			e.Closed, err = p.conn.PgConn().IsClosed(), e
 		}
 	}()
-	if p.layout, err = p.recall(); p.layout == nil && err == nil {
+	known, err := p.recall()
+	if !known && err == nil {
 		err = p.learn(ctx, b)
 	}
 	if err != nil {

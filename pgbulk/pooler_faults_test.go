@@ -46,7 +46,7 @@ func TestPoolerFailedCalls(t *testing.T) {
 						failing, other := p.connect(t, pgx.QueryExecModeDescribeExec), p.connect(t, pgx.QueryExecModeDescribeExec)
 						defer failing.Close(ctx)
 						defer other.Close(ctx)
-						_, err := call(ctx, failing, pgbulk.Table{Name: table, Columns: []string{"id", "v"}, Key: []string{"id"}}, refusedRows(20_000, 3), settings{Strategy: s, LocateWithin: -1})
+						_, err := call(ctx, failing, pgbulk.Table{Name: table, Columns: []string{"id", "v"}, Key: []string{"id"}}, refusedRows(20_000, 3), settings{Strategy: s})
 						if e, ok := pgbulk.AsType[*pgconn.PgError](err); !ok || e.Code != "23514" {
 							t.Errorf("%s, %s: %v", what, name(s), err)
 						}

@@ -2,7 +2,6 @@ package pgbulk_test
 
 import (
 	"context"
-	"time"
 
 	"postage/pgbulk"
 )
@@ -17,8 +16,7 @@ const (
 	opDelete operation = "delete"
 )
 
-// settings are the options of any call, so that a test can draw them before the call. A row is
-// searched for unless LocateWithin is below 0.
+// settings are the options of any call, so that a test can draw them before the call.
 type settings struct {
 	Strategy              pgbulk.Strategy
 	SkipExisting          bool // makes an upsert an insert that skips rows
@@ -28,27 +26,22 @@ type settings struct {
 	SkipUnchanged         bool
 	OverridingSystem      bool
 	Returning             *pgbulk.Returning
-	LocateWithin          time.Duration
 	ChunkRows, ChunkBytes int
 }
 
 // of are the options of an operation.
 func (o settings) of(op operation) pgbulk.Options {
-	within := max(0, o.LocateWithin)
-	if o.LocateWithin == 0 {
-		within = 5 * time.Second
-	}
 	var options pgbulk.Options
 	switch {
 	case op == opInsert || op == opUpsert && o.SkipExisting:
-		options = pgbulk.InsertOptions{Strategy: o.Strategy, SkipExisting: o.SkipExisting, OverridingSystem: o.OverridingSystem, Returning: o.Returning, LocateWithin: within}
+		options = pgbulk.InsertOptions{Strategy: o.Strategy, SkipExisting: o.SkipExisting, OverridingSystem: o.OverridingSystem, Returning: o.Returning}
 	case op == opUpsert:
 		options = pgbulk.UpsertOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where,
-			SkipUnchanged: o.SkipUnchanged, OverridingSystem: o.OverridingSystem, Returning: o.Returning, LocateWithin: within}
+			SkipUnchanged: o.SkipUnchanged, OverridingSystem: o.OverridingSystem, Returning: o.Returning}
 	case op == opUpdate:
-		options = pgbulk.UpdateOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where, Returning: o.Returning, LocateWithin: within}
+		options = pgbulk.UpdateOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where, Returning: o.Returning}
 	default:
-		options = pgbulk.DeleteOptions{Strategy: o.Strategy, Where: o.Where, Returning: o.Returning, LocateWithin: within}
+		options = pgbulk.DeleteOptions{Strategy: o.Strategy, Where: o.Where, Returning: o.Returning}
 	}
 	return pgbulk.WithChunks(options, o.ChunkRows, o.ChunkBytes)
 }

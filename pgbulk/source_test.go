@@ -42,32 +42,6 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// TestNotTriedAgain: unless it is asked for, no row is tried again, so that a trigger fires once
-// for each, and the error says why no row is named.
-func TestNotTriedAgain(t *testing.T) {
-	conn := connect(t)
-	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text check (a <> 'bad')"), Columns: []string{"id", "a"}, Key: []string{"id"}}
-	fired := table.Name[0] + "_fired"
-	must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "S", fired).Replace(`create sequence S;
-		create function S_fn() returns trigger language plpgsql as $$ begin perform nextval('S'); return new; end $$;
-		create trigger f before insert on T for each row execute function S_fn()`), pgx.QueryExecModeSimpleProtocol)
-	defer must(t, conn, "drop function "+fired+"_fn cascade; drop sequence "+fired, pgx.QueryExecModeSimpleProtocol)
-	rows := make([][]any, 100)
-	for i := range rows {
-		rows[i] = []any{i, "x"}
-	}
-	rows[99][1] = "bad" // so that all rows before it have fired
-	for _, s := range strategies {
-		must(t, conn, "select setval('"+fired+"', 1, false)")
-		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.UpsertOptions{Strategy: s})
-		e, ok := pgbulk.AsType[*pgbulk.Error](err)
-		if n := get[int](t, conn, "select last_value from "+fired); n != 100 || !ok || !strings.Contains(e.Unlocated, "LocateWithin") {
-			t.Errorf("%s: fired %d times, %v", name(s), n, err)
-		}
-		usable(t, conn)
-	}
-}
-
 // TestSourceSpent makes a call again whose source a failed call has taken rows of.
 func TestSourceSpent(t *testing.T) {
 	conn, other := connect(t), connect(t)

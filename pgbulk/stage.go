@@ -63,8 +63,8 @@ func (c *copying) stageColumns() []string {
 	return definitions
 }
 
-// insertSelect is the statement that takes the rows out of the stage for which where holds.
-func (c *copying) insertSelect(where string) string {
+// insertSelect is the statement that takes the rows out of the stage.
+func (c *copying) insertSelect() string {
 	var b strings.Builder
 	head, tail := c.session.plan.settings.parts(&c.session.plan.table, c.session.plan.layout.collation)
 	b.WriteString(head + "select ")
@@ -74,11 +74,7 @@ func (c *copying) insertSelect(where string) string {
 		}
 		b.WriteString(c.session.fromStage(i))
 	}
-	b.WriteString(" from pg_temp." + c.stage + where)
-	// Without a condition, SELECT ... ON would be taken for a join's.
-	if where == "" {
-		b.WriteString(" where true")
-	}
+	b.WriteString(" from pg_temp." + c.stage + " where true") // without it SELECT ... ON would be taken for a join's
 	if c.session.keyed.sorts {
 		b.WriteString(c.session.orderBy())
 	}

@@ -29,6 +29,9 @@ var errNoEnd = errors.New("pgbulk: the source of rows panicked or ended the goro
 // traced tells a connection's tracer that a call begins, and returns what tells it that it has
 // ended. A call is traced as one query, with the statement for a single row and without arguments.
 func (p *plan) traced(ctx context.Context) (context.Context, func(Result, error)) {
+	if connectionOf(p.conn).tracer == nil {
+		return ctx, func(Result, error) {}
+	}
 	ctx, ended := traceQuery(ctx, p.conn, p.oneRow, nil)
 	return ctx, func(r Result, err error) { ended(p.settings.op.tag(r.Affected), err) }
 }

@@ -51,9 +51,7 @@ func (b *bind) writeArrays() {
 	parse := b.parsed != unnested
 	if parse {
 		b.sign()
-		buf.sql = b.appendSelect(buf.sql[:0])
-		b.statement = b.session.prepare(buf.sql, b.arrays, columns, true)
-		b.parsed = unnested
+		b.parse(unnested, b.arrays, columns)
 	}
 	buf.fields, buf.sizes = c.appendFields(buf.fields[:0], buf.sizes, columns)
 	size := c.size() + columns*(4+unnestHeader)

@@ -19,14 +19,13 @@ func byBulk(ctx context.Context, on db, s statement) error {
 }
 
 // bulk gives pgbulk the rows, in the way that its name says: to be upserted, to be updated, or to
-// be inserted if none of them exist. unchanged=skip does not touch rows that already have the
-// values.
+// be inserted if none of them exist.
 func bulk(way string) *contender {
 	name := "lib=pgbulk/call=" + way
 	keys := record.KeysOf(name)
 	insert := strings.HasPrefix(keys.Get("call"), "insert")
 	update := keys.Get("call") == "update"
-	strategy, skip := strategyOf(keys), keys.Get("unchanged") == "skip"
+	strategy := strategyOf(keys)
 	return &contender{
 		name: name, insertsOnly: insert,
 		pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) (err error) {
@@ -36,7 +35,7 @@ func bulk(way string) *contender {
 			case update:
 				_, err = pgbulk.Update(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.UpdateOptions{Strategy: strategy})
 			default:
-				_, err = pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.UpsertOptions{Strategy: strategy, SkipUnchanged: skip})
+				_, err = pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), pgbulk.UpsertOptions{Strategy: strategy})
 			}
 			return err
 		}),

@@ -100,7 +100,7 @@ func (p *Place) Stored(ctx context.Context, write func() error) ([][]any, error)
 		}
 		return p.readTable(ctx)
 	}
-	received, _, err := p.sink.received("capture", write)
+	received, err := p.sink.received(write)
 	if err != nil {
 		return nil, err
 	}

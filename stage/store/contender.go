@@ -32,8 +32,6 @@ type target struct {
 	unix  bool     // it is reached through a Unix socket
 	far   *far     // it is reached over a network; nil if not
 	rows  [][]any
-	// source yields the rows where there may be too many to hold; see memory.go.
-	source *source
 }
 
 // writer is a contender's connection.
@@ -93,7 +91,6 @@ type instance struct {
 	contender *contender
 	place     place
 	writer    *writer
-	peak      int64 // resident bytes, 0 if unknown
 }
 
 var (
@@ -107,10 +104,7 @@ func (in *instance) Prove(ctx context.Context) error {
 	if in.contender.writesNothing {
 		return in.writer.write()
 	}
-	return in.place.prove(ctx, func() (err error) {
-		in.peak, err = peakOf(in.writer.write)
-		return err
-	})
+	return in.place.prove(ctx, in.writer.write)
 }
 
 // Run writes the rows n times. If the rows must be new, n is 1, unless an operation takes less time
@@ -132,23 +126,15 @@ func (in *instance) Run(n int) error {
 // needsPrepare reports whether the place must be prepared between two writes.
 func (c *contender) needsPrepare(p place) bool {
 	s, ok := p.(*server)
-	return ok && s.phase != phaseUpdate && !c.writesNothing
+	return ok && s.phase == phaseInsert && !c.writesNothing
 }
 
 func (in *instance) Prepare() error { return in.place.prepare(context.Background()) }
 
-// Metrics returns the rows and the bytes of the values that an operation writes, and the peak of
-// this process's resident memory meanwhile, rows included.
+// Metrics returns the rows and the bytes of the values that an operation writes.
 func (in *instance) Metrics() map[string]float64 {
 	t := in.place.target()
-	m := map[string]float64{"encoded-bytes": float64(bytesOf(t.rows)), "rows": float64(len(t.rows))}
-	if t.source != nil {
-		m["encoded-bytes"], m["rows"] = float64(t.source.bytes()), float64(t.source.rows)
-	}
-	if in.peak > 0 {
-		m["peak-rss-B"] = float64(in.peak)
-	}
-	return m
+	return map[string]float64{"encoded-bytes": float64(bytesOf(t.rows)), "rows": float64(len(t.rows))}
 }
 
 // Counters returns the CPU time of the other end: of the sink, or of the server's backend process

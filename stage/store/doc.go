@@ -13,20 +13,17 @@
 //   - op=direct encodes the page's one Bind message of 16.5 MB, and does not send it.
 //   - peer=sink sends to a protocol sink in a process of its own (package pgsink), which reads
 //     everything and does nothing: this shows what the client alone costs.
-//   - slice=memory sends 100 MB of rows to the sink, or the --volume; the rows come one by one.
-//     Its column is peak-rss-B.
 //   - peer=postgres writes to a real server (package postgres) that the run starts once. It needs
 //     PostgreSQL 14.
 //   - slice=small inserts, upserts or updates a few typed rows of 100 bytes on a real server, 5 ms
 //     away (package link), where round trips decide.
 //
 // The statement is the page's INSERT ... ON CONFLICT DO UPDATE. With phase=update all rows exist.
-// With phase=insert the table is empty, and there are additional ways that can only insert. With
-// phase=tenth all rows exist, and nine of ten already have the new values. compression=unnamed is a
-// column declared without a compression, as most are. The VACUUM or TRUNCATE that the table needs
-// is done before each batch, untimed. The table has an index on the id. No checkpoint and no
-// autovacuum happen during a batch. fsync is off and the transport a Unix socket, unless options
-// say otherwise; the rows of a user's server have what that server has.
+// With phase=insert the table is empty, and there are additional ways that can only insert.
+// compression=unnamed is a column declared without a compression, as most are. The VACUUM or
+// TRUNCATE that the table needs is done before each batch, untimed. The table has an index on the
+// id. No checkpoint and no autovacuum happen during a batch. fsync is off and the transport a Unix
+// socket, unless options say otherwise; the rows of a user's server have what that server has.
 //
 // # Proof
 //
@@ -38,9 +35,7 @@
 //
 // Client CPU, bytes and allocations are of the contender's own process. server-cpu-ns/op is the
 // CPU time of the connection's own backend, or of the sink. It does not count the server's other
-// processes, and it is only known for a server that the run started. peak-rss-B is the peak of the
-// contender's resident memory during one or two operations. It includes the rows themselves, about
-// 17 MB, so compare it with the floor's.
+// processes, and it is only known for a server that the run started.
 //
 // # Fairness
 //

@@ -14,9 +14,6 @@ func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 // whether they exist.
 func spoken(caseName string) string {
 	keys := record.KeysOf(caseName)
-	if volume := keys.Get("volume"); volume != "" {
-		return volume + ", row by row"
-	}
 	if keys.Get("op") == "direct" {
 		return "one Bind of 16.5 MB"
 	}

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"iter"
 	"net"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -116,12 +114,8 @@ func execAll(ctx context.Context, conn *pgx.Conn, list []statement, by func(cont
 	if len(list) == 1 {
 		return by(ctx, conn, list[0])
 	}
-	return inTransaction(ctx, conn, slices.Values(list), by)
-}
-
-func inTransaction(ctx context.Context, conn *pgx.Conn, list iter.Seq[statement], by func(context.Context, db, statement) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		for s := range list {
+		for _, s := range list {
 			if err := by(ctx, tx, s); err != nil {
 				return err
 			}

@@ -24,20 +24,16 @@ func pgxCopyTemporary() *contender {
 		name: "lib=pgx/call=copy-temporary", module: pgxModule,
 		settings: map[string]string{"temporary table": "including storage including compression"},
 		pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			return copyTemporary(ctx, conn, t.table, pgx.CopyFromRows(t.rows))
+			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+				if _, err := tx.Exec(ctx, "create temporary table stage (like "+t.table+" including storage including compression) on commit drop"); err != nil {
+					return err
+				}
+				if _, err := tx.CopyFrom(ctx, pgx.Identifier{"stage"}, columns, pgx.CopyFromRows(t.rows)); err != nil {
+					return err
+				}
+				_, err := tx.Exec(ctx, "insert into "+t.table+" select * from stage where true"+onConflict)
+				return err
+			})
 		}),
 	}
-}
-
-func copyTemporary(ctx context.Context, conn *pgx.Conn, table string, rows pgx.CopyFromSource) error {
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "create temporary table stage (like "+table+" including storage including compression) on commit drop"); err != nil {
-			return err
-		}
-		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"stage"}, columns, rows); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, "insert into "+table+" select * from stage where true"+onConflict)
-		return err
-	})
 }

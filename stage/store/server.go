@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +25,6 @@ import (
 const (
 	phaseInsert = "insert" // no rows: it is emptied before each batch
 	phaseUpdate = "update" // all of the rows, with other values
-	phaseTenth  = "tenth"  // all of the rows, nine of ten with the same values
 )
 
 // setting is what a case on a real server varies, apart from its rows.
@@ -107,42 +105,15 @@ func (s *server) create(ctx context.Context, seed uint64) error {
 	if err := s.define(ctx); err != nil || s.phase == phaseInsert {
 		return err
 	}
-	other := s.draw(seed, 2)
-	there := other
-	if s.phase == phaseTenth {
-		there = slices.Clone(s.to.rows)
-		for i := 0; i < len(there); i += 10 {
-			there[i] = other[i]
-		}
-	}
-	_, err := s.control.CopyFrom(ctx, pgx.Identifier{s.to.table}, columns, pgx.CopyFromRows(there))
-	if err != nil || s.phase != phaseTenth {
-		return err
-	}
-	if _, err := s.control.Exec(ctx, fmt.Sprintf("create table %s (like %s)", s.others(), s.to.table)); err != nil {
-		return err
-	}
-	for i := range len(there) / 10 {
-		there[i] = other[10*i]
-	}
-	_, err = s.control.CopyFrom(ctx, pgx.Identifier{s.others()}, columns, pgx.CopyFromRows(there[:len(there)/10]))
+	_, err := s.control.CopyFrom(ctx, pgx.Identifier{s.to.table}, columns, pgx.CopyFromRows(s.draw(seed, 2)))
 	return err
 }
 
-// others is a table of the tenth of the rows that must get other values before each write.
-func (s *server) others() string { return s.to.table + "_others" }
-
 func (s *server) target() *target { return &s.to }
 
-// prepare empties the table if rows must be new. Otherwise it first gives other values to the rows
-// that need them. It then removes the row versions that the last batch replaced, so that the table
-// does not grow.
+// prepare empties the table if rows must be new. Otherwise it removes the row versions that the last
+// batch replaced, so that the table does not grow.
 func (s *server) prepare(ctx context.Context) error {
-	if s.phase == phaseTenth {
-		if _, err := s.control.Exec(ctx, "insert into "+s.to.table+" select * from "+s.others()+" where true"+onConflict); err != nil {
-			return err
-		}
-	}
 	command := "vacuum "
 	if s.phase == phaseInsert {
 		command = "truncate "
@@ -232,7 +203,7 @@ func (s *server) serverCPU(backend int) (float64, bool, error) {
 func (s *server) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	_, err := s.control.Exec(ctx, "drop table if exists "+s.to.table+", "+s.others())
+	_, err := s.control.Exec(ctx, "drop table if exists "+s.to.table)
 	return errors.Join(err, s.control.Close(ctx))
 }
 

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -41,8 +40,7 @@ type sinkAddress struct {
 
 // sinkAnswer is an answer of the sink.
 type sinkAnswer struct {
-	Capture string         // path of a file with what was received since "capture", or with its beginning
-	Bytes   int64          // bytes received since then
+	Capture string         // path of a file with what was received since "capture"
 	CPU     *time.Duration // user and system time of the sink, nil if not known
 }
 
@@ -87,28 +85,27 @@ const sinkChecks = "the bytes that the sink received hold every value of every r
 
 // prove lets the sink keep what it receives, and looks for the values in it.
 func (s *sink) prove(_ context.Context, write func() error) error {
-	received, _, err := s.received("capture", write)
+	received, err := s.received(write)
 	if err != nil {
 		return err
 	}
 	return checkReceived(received, s.to.rows)
 }
 
-// received lets the sink keep what it receives while the rows are written, or the beginning of it,
-// and says how many bytes there were.
-func (s *sink) received(capture string, write func() error) (received []byte, bytes int64, err error) {
+// received lets the sink keep what it receives while the rows are written.
+func (s *sink) received(write func() error) (received []byte, err error) {
 	var a sinkAnswer
-	if err = s.server.Ask(capture, &a); err == nil {
+	if err = s.server.Ask("capture", &a); err == nil {
 		err = write()
 	}
 	if err == nil {
 		err = s.server.Ask("captured", &a)
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	received, err = os.ReadFile(a.Capture)
-	return received, a.Bytes, errors.Join(err, os.Remove(a.Capture))
+	return received, errors.Join(err, os.Remove(a.Capture))
 }
 
 // checkReceived looks for the values of each column in the received messages, in the rows' order.
@@ -118,20 +115,6 @@ func checkReceived(received []byte, rows [][]any) error {
 	if err != nil {
 		return err
 	}
-	if err := checkValues(bodies, rows); err != nil {
-		return err
-	}
-	// Around the values: their lengths and formats, or quotes, or placeholders. Around a row of a
-	// batch: Bind, Describe and Execute.
-	const perValue, perRow = 16, 64
-	if most := bytesOf(rows) + len(rows)*(perValue*len(columns)+perRow) + 64<<10; len(received) > most {
-		return fmt.Errorf("%d bytes were received, more than %d", len(received), most)
-	}
-	return nil
-}
-
-// checkValues looks for each column's values, one after the other.
-func checkValues(bodies []byte, rows [][]any) error {
 	for i, name := range columns {
 		rest := bodies
 		for n, row := range rows {
@@ -143,19 +126,25 @@ func checkValues(bodies []byte, rows [][]any) error {
 			rest = rest[at+len(value):]
 		}
 	}
+	// Around the values: their lengths and formats, or quotes, or placeholders. Around a row of a
+	// batch: Bind, Describe and Execute.
+	const perValue, perRow = 16, 64
+	if most := bytesOf(rows) + len(rows)*(perValue*len(columns)+perRow) + 64<<10; len(received) > most {
+		return fmt.Errorf("%d bytes were received, more than %d", len(received), most)
+	}
 	return nil
 }
 
 // bodiesOf joins the bodies of messages, in their place, because COPY's stream of rows may be cut
-// into messages anywhere. It returns what there is if the last message is not whole.
+// into messages anywhere.
 func bodiesOf(messages []byte) (bodies []byte, err error) {
 	for bodies = messages[:0]; len(messages) > 0; {
 		if len(messages) < 5 {
-			return bodies, errors.New("what was received ends in the middle of a message")
+			return nil, errors.New("what was received ends in the middle of a message")
 		}
 		n := 1 + int(binary.BigEndian.Uint32(messages[1:]))
 		if n < 5 || n > len(messages) {
-			return append(bodies, messages[5:]...), fmt.Errorf("a message of type %q and %d bytes was received, and only %d bytes came", messages[0], n, len(messages))
+			return nil, fmt.Errorf("a message of type %q and %d bytes was received, and only %d bytes came", messages[0], n, len(messages))
 		}
 		bodies = append(bodies, messages[5:n]...)
 		messages = messages[n:]
@@ -194,14 +183,10 @@ func serveSink(stdin io.Reader, stdout io.Writer) (err error) {
 		var a sinkAnswer
 		switch string(question) {
 		case `"capture"`:
-			kept.start(math.MaxInt)
-		case `"capture head"`:
-			kept.start(headBytes)
+			kept.start()
 		case `"captured"`:
 			a.Capture = filepath.Join(dir, "captured")
-			var received []byte
-			received, a.Bytes = kept.stop()
-			if err := os.WriteFile(a.Capture, received, 0o600); err != nil {
+			if err := os.WriteFile(a.Capture, kept.stop(), 0o600); err != nil {
 				return nil, err
 			}
 		}
@@ -212,38 +197,32 @@ func serveSink(stdin io.Reader, stdout io.Writer) (err error) {
 	})
 }
 
-// headBytes is how much is kept if only the beginning is checked.
-const headBytes = 4 << 20
-
-// capture keeps what connections receive, or the beginning of it, while it is on.
+// capture keeps what connections receive while it is on.
 type capture struct {
 	mu       sync.Mutex
 	on       bool
-	most     int // how many bytes to keep
 	received []byte
-	bytes    int64 // bytes received, kept or not
 }
 
-func (c *capture) start(most int) {
+func (c *capture) start() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.on, c.most, c.received, c.bytes = true, most, nil, 0
+	c.on, c.received = true, nil
 }
 
-func (c *capture) stop() (received []byte, bytes int64) {
+func (c *capture) stop() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	received = c.received
+	received := c.received
 	c.on, c.received = false, nil
-	return received, c.bytes
+	return received
 }
 
 func (c *capture) see(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.on {
-		c.bytes += int64(len(p))
-		c.received = append(c.received, p[:min(len(p), c.most-len(c.received))]...)
+		c.received = append(c.received, p...)
 	}
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,17 +20,13 @@ func Suite() lab.Suite {
 
 // SuiteAndServer returns the stage's cases, and the database of those without fsync.
 func SuiteAndServer() (lab.Suite, *lab.Service) {
-	return suite([]string{"1000", "100", "100000"}, volume{"100MB", 6100}, volume{"10MB", 610}, volume{"1GB", 65_000})
+	return suite("1000", "100", "100000")
 }
 
-// suite returns the cases for numbers of rows and for volumes, the default ones first.
-func suite(rows []string, volumes ...volume) (lab.Suite, *lab.Service) {
+// suite returns the cases for numbers of rows, the default one first.
+func suite(rows ...string) (lab.Suite, *lab.Service) {
 	var use userDSN
 	relaxed, durable, remote := newService(&use, false), newService(&use, true), farService(&use)
-	var named []string
-	for _, v := range volumes {
-		named = append(named, v.name)
-	}
 	return lab.Suite{
 		Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?",
 		Figures: figures(), Servers: map[string]proc.Server{sinkServer: serveSink, link.Name: link.Serve}, Flags: use.flags, Choose: use.choose, Server: use.server,
@@ -43,7 +38,6 @@ func suite(rows []string, volumes ...volume) (lab.Suite, *lab.Service) {
 			{Name: "compression", Doc: "compression of the document's column", Values: []string{"pglz", "lz4", unnamed}},
 			{Name: "transport", Doc: "how PostgreSQL is reached", Values: []string{string(pgtest.Unix), string(pgtest.TCP)}},
 			{Name: "fsync", Doc: "whether PostgreSQL waits for the disk", Values: []string{"off", "on"}},
-			{Name: "volume", Doc: "all rows of slice=memory", Values: named},
 		},
 		Make: func(set lab.Settings) []lab.Case {
 			s := setting{
@@ -63,8 +57,6 @@ func suite(rows []string, volumes ...volume) (lab.Suite, *lab.Service) {
 			if s.bytes() <= mostBytes {
 				cases = append(cases, serverCases(s, service)...)
 			}
-			v := volumes[slices.Index(named, set["volume"])]
-			cases = append(cases, memoryCase(v, first.letters))
 			return append(cases, smallCases(remote)...)
 		},
 	}, relaxed
@@ -98,21 +90,14 @@ func serverCases(s setting, service *lab.Service) []lab.Case {
 	for _, phase := range []struct{ name, doc string }{
 		{phaseUpdate, "What does an upsert of " + rows + " cost on a real server, when all rows exist?"},
 		{phaseInsert, "What does an insert of " + rows + " cost on a real server, and what do ways save that only insert?"},
-		{phaseTenth, "What does it save, of " + rows + ", to leave alone the nine of ten that have not changed?"},
 	} {
 		s.phase = phase.name
 		more := []*contender{bulk("upsert/strategy=unnest"), precomputedCopy()}
 		if s.phase == phaseUpdate {
 			more = append(more, execModes()...)
 		}
-		if s.phase == phaseTenth {
-			more = append(more, bulk("upsert/strategy=auto/unchanged=skip"))
-		}
 		if s.compression == unnamed && s.data != dataTyped {
 			more = append(more, compressing()...)
-			if s.phase == phaseTenth {
-				more = append(more, bulk("upsert/strategy=auto/unchanged=skip/toast=lz4"))
-			}
 		}
 		cases = append(cases, serverCase(s, service, phase.doc, more...))
 	}

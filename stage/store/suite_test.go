@@ -34,7 +34,7 @@ func TestNames(t *testing.T) {
 
 // testCases have as many rows as it takes to have a value that is compressed, and two statements.
 func testCases() (cases []lab.Case) {
-	suite, _ := suite([]string{"20", "13200", "1500"}, volume{"8MB", 500})
+	suite, _ := suite("20", "13200", "1500")
 	have := map[string]bool{}
 	for _, choices := range []lab.Choices{
 		nil,

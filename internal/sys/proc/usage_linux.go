@@ -77,28 +77,12 @@ func clock(id int32) (time.Duration, error) {
 }
 
 // MemoryOf is the resident memory of a process, in bytes. Its error wraps [ErrNotAvailable].
-func MemoryOf(pid int) (int64, error) { return statusOf(pid, "VmRSS:") }
-
-// PeakOf is the peak of a process's resident memory since [ResetPeak], in bytes. Its error wraps
-// [ErrNotAvailable].
-func PeakOf(pid int) (int64, error) { return statusOf(pid, "VmHWM:") }
-
-// ResetPeak sets the peak of a process's resident memory to what is resident now. Its error wraps
-// [ErrNotAvailable].
-func ResetPeak(pid int) error {
-	const peak = "5" // proc(5), clear_refs
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0); err != nil {
-		return fmt.Errorf("peak memory of process %d: %w: %w", pid, ErrNotAvailable, err)
-	}
-	return nil
-}
-
-func statusOf(pid int, field string) (int64, error) {
+func MemoryOf(pid int) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, fmt.Errorf("memory of process %d: %w: %w", pid, ErrNotAvailable, err)
 	}
-	_, after, _ := bytes.Cut(status, []byte(field))
+	_, after, _ := bytes.Cut(status, []byte("VmRSS:"))
 	kib, _, _ := bytes.Cut(after, []byte(" kB"))
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(kib)), 10, 64)
 	if err != nil {

@@ -13,15 +13,8 @@ func CPUOf(int) (time.Duration, error) {
 }
 
 // MemoryOf is not known on this system.
-func MemoryOf(int) (int64, error) { return unknownMemory() }
-
-// PeakOf is not known on this system.
-func PeakOf(int) (int64, error) { return unknownMemory() }
-
-// ResetPeak is not possible on this system.
-func ResetPeak(int) error {
-	_, err := unknownMemory()
-	return err
+func MemoryOf(int) (int64, error) {
+	return 0, fmt.Errorf("memory of another process: %w on this system", ErrNotAvailable)
 }
 
 // Processors are not known on this system.
@@ -33,8 +26,4 @@ func Processors() ([]int, error) {
 func Assign(int, int) error {
 	_, err := Processors()
 	return err
-}
-
-func unknownMemory() (int64, error) {
-	return 0, fmt.Errorf("memory of another process: %w on this system", ErrNotAvailable)
 }
