@@ -172,7 +172,7 @@ func method(c *verdict.Changes) string {
 			"by the estimate 14 had (docs/evidence/method.md). run --against gates; thresholds: " + counts
 	}
 	how, or := "Student's interval of 95%, its variance shrunk over the rows", ""
-	if slices.ContainsFunc(c.Rows, func(r *verdict.Change) bool { return r.Spread != nil }) {
+	if c.New.Run.Layouts > 1 {
 		how += ", over function layouts"
 	}
 	if c.Limits.OrSeen {
@@ -210,26 +210,12 @@ func changeColumns(c *verdict.Changes, wide bool) []report.Column[*verdict.Chang
 	} else {
 		columns = append(columns, report.Texts("anchor", func(r *verdict.Change) string { return cmp.Or(r.Anchor, "none") }).When(report.IfRoom))
 	}
-	if slices.ContainsFunc(c.Rows, layoutMatters) {
-		columns = append(columns, report.Figures("layouts", func(r *verdict.Change) string {
-			if r.Spread == nil {
-				return ""
-			}
-			return Spread(*r.Spread)
-		}).When(report.IfRoom))
-	}
 	columns = append(columns, report.Texts("counts", counts).When(report.Lastly))
 	if c.AcrossMachines {
 		columns = append(columns, report.Texts("", func(*verdict.Change) string { return "across machines" }))
 	}
 	return columns
 }
-
-// Spread prints the standard deviation of a ratio between function layouts.
-func Spread(fraction float64) string { return fmt.Sprintf("±%.1f%%", 100*fraction) }
-
-// layoutMatters reports whether the row's ratio differs visibly between function layouts.
-func layoutMatters(r *verdict.Change) bool { return r.Spread != nil && *r.Spread >= 0.005 }
 
 // Seen prints the smallest slowdown that would have been found.
 func Seen(ratio float64) string {
@@ -282,9 +268,6 @@ func explain(c *verdict.Changes, r *verdict.Change) string {
 		if r.Outcome == verdict.Passed {
 			why = append(why, fmt.Sprintf("takes %s of its old time, under the threshold of %s", report.RatioText(r.Ratio), report.Percent(r.Threshold)))
 		}
-	}
-	if layoutMatters(r) {
-		why = append(why, fmt.Sprintf("between function layouts it moves by %.1f%% (one standard deviation), which the interval includes", 100**r.Spread))
 	}
 	for i := range r.Counts {
 		if r.Counts[i].Outcome == verdict.Regressed {
