@@ -268,9 +268,8 @@ func (f *foreign) ours(of step, whole time.Duration, seed string, flags ...strin
 		Rows []struct {
 			Name, Verdict string
 			Ratio         struct{ Value, Low, High *float64 }
-			P             float64  `json:"p_holm"`
-			Spread        *float64 `json:"layout_spread"`
-			Blocks        int      `json:"new_blocks"`
+			P             float64 `json:"p_holm"`
+			Blocks        int     `json:"new_blocks"`
 		}
 	}
 	if err := json.Unmarshal(out, &said); err != nil {
@@ -293,11 +292,7 @@ func (f *foreign) ours(of step, whole time.Duration, seed string, flags ...strin
 			is.changed++
 		}
 		if beside || of.rows < 50 {
-			spread := "n/a"
-			if r.Spread != nil {
-				spread = fmt.Sprintf("%.1f%%", 100**r.Spread)
-			}
-			fmt.Printf("  %s %s: %.3f (%.3f to %.3f), p %.2g after Holm, %d blocks, layouts move it by %s\n", r.Name, r.Verdict, *r.Ratio.Value, *r.Ratio.Low, *r.Ratio.High, r.P, r.Blocks, spread)
+			fmt.Printf("  %s %s: %.3f (%.3f to %.3f), p %.2g after Holm, %d blocks\n", r.Name, r.Verdict, *r.Ratio.Value, *r.Ratio.Low, *r.Ratio.High, r.P, r.Blocks)
 		}
 	}
 	return is

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strings"
 
 	"postage/internal/stats"
 	"postage/internal/verdict"
@@ -15,30 +16,20 @@ const rowsOfAGate = 16
 type (
 	// calibrationForm is what `doctor --calibrate` found; nil where it was not asked to.
 	calibrationForm struct {
-		Stage       string         `json:"stage"`
-		Comparisons int            `json:"comparisons"`
-		FalseAlarms rateForm       `json:"false_alarms"`
-		Misses      rateForm       `json:"interval_misses"`
-		Slowdowns   []slowdownForm `json:"slowdowns"`
-		// Smallest is the smallest slowdown found in 95%, nil if none was.
-		Smallest  *float64 `json:"smallest_found"`
-		Blocks    float64  `json:"median_blocks"`
-		HalfWidth float64  `json:"median_half_width"`
-		Needed    float64  `json:"needed"`
-		// Gate is what a gate finds in the same batches.
-		Gate gateForm `json:"gate"`
+		Stage       string  `json:"stage"`
+		Comparisons int     `json:"comparisons"`
+		HalfWidth   float64 `json:"median_half_width"`
+		// Sizes has what was found of equal things, then of each slowdown.
+		Sizes []sizeForm `json:"sizes"`
 	}
-	// gateForm is how often runs of equal code failed, how often their rows passed, and how often
-	// rows with a known slowdown failed.
-	gateForm struct {
-		Failed    rateForm       `json:"equal_failed"`
-		Passed    rateForm       `json:"equal_passed"`
-		Slowdowns []slowdownForm `json:"slowdowns"`
-	}
-	// slowdownForm is how often a slowdown of a known size was called slower.
-	slowdownForm struct {
-		By    float64  `json:"by"`
-		Found rateForm `json:"found"`
+	// sizeForm is how often things that differ by a known size, which may be 0, were called
+	// different, had an interval that contains the size, failed a gate, and passed it.
+	sizeForm struct {
+		By        float64  `json:"by"`
+		Different rateForm `json:"different"`
+		Contained rateForm `json:"contained"`
+		Regressed rateForm `json:"gate_regressed"`
+		Passed    rateForm `json:"gate_passed"`
 	}
 	// rateForm is how often something happened, with its 95% interval.
 	rateForm struct {
@@ -50,128 +41,93 @@ type (
 	}
 )
 
-// calibrationOf counts the verdicts in a calibration's record. covered counts the intervals of
-// slowed contenders that contain the slowdown.
-func calibrationOf(stage string, rec *record.Record) (c *calibrationForm, covered rateForm) {
-	c = &calibrationForm{Stage: stage}
-	margin := verdict.Margin(rec.Run.Precision)
-	falseAlarms, misses := 0, 0
-	var blocks, widths, needed []float64
-	slowed, found := make([]int, len(injectedSlowdowns)), make([]int, len(injectedSlowdowns))
+// calibrationOf counts the verdicts in a calibration's record.
+func calibrationOf(rec *record.Record) *calibrationForm {
+	c := &calibrationForm{Stage: strings.Join(rec.Run.Patterns, " ")}
+	var compared []*verdict.CaseResult
+	var widths []float64
 	for _, result := range verdict.Analyze(rec).Cases {
-		control := result.Control
-		if control == nil || control.Ratio == nil || result.Blocks < stats.MinBlocks {
-			continue
-		}
-		c.Comparisons++
-		blocks, widths = append(blocks, float64(result.Blocks)), append(widths, control.Ratio.HalfWidth)
-		needed = append(needed, control.Ratio.Needed(margin))
-		if control.Verdict == verdict.Faster || control.Verdict == verdict.Slower {
-			falseAlarms++
-		}
-		if !control.Ratio.Contains(1) {
-			misses++
-		}
-		for i, by := range injectedSlowdowns {
-			row := result.Of(slowedName(by))
-			if row == nil || row.Ratio == nil {
-				continue
-			}
-			slowed[i]++
-			if row.Verdict == verdict.Slower {
-				found[i]++
-			}
-			covered.Of++
-			if row.Ratio.Contains(1 + by) {
-				covered.Count++
-			}
+		if control := result.Control; control != nil && control.Ratio != nil && result.Blocks >= stats.MinBlocks {
+			compared = append(compared, result)
+			widths = append(widths, control.Ratio.HalfWidth)
 		}
 	}
-	c.FalseAlarms, c.Misses, covered = rate(falseAlarms, c.Comparisons), rate(misses, c.Comparisons), rate(covered.Count, covered.Of)
-	c.Blocks, c.HalfWidth = stats.Median(blocks), stats.Median(widths)
-	if slices.Sort(needed); len(needed) > 0 {
-		c.Needed = needed[(95*len(needed)+99)/100-1]
-	}
-	c.Slowdowns = slowdowns(found, slowed)
-	for _, s := range c.Slowdowns {
-		if s.Found.Value >= 0.95 && c.Smallest == nil {
-			c.Smallest = &s.By
-		} else if s.Found.Value < 0.95 {
-			c.Smallest = nil // a larger one must be found as well
+	c.Comparisons, c.HalfWidth = len(compared), stats.Median(widths)
+	for _, by := range append([]float64{0}, injectedSlowdowns...) {
+		if size := sizeOf(rec, compared, by); size.Different.Of > 0 {
+			c.Sizes = append(c.Sizes, size)
 		}
 	}
-	c.Gate = calibrationGate(rec, rowsOfAGate)
-	return c, covered
+	return c
 }
 
-// calibrationGate has the gate judge a calibration's record. It takes so many comparisons at a time
-// as the rows of a run against old code: first with equal code on both sides, then, for each
-// slowdown, with the slowed contenders as new code. Only the builds differ from a real gate: both
-// sides are the same program.
-func calibrationGate(rec *record.Record, rows int) gateForm {
-	cases := slices.DeleteFunc(rec.Cases(), func(name string) bool { return len(rec.BlocksOf(name)) < stats.MinBlocks })
-	runs, failed, equal, passed := 0, 0, 0, 0
-	slowed, found := make([]int, len(injectedSlowdowns)), make([]int, len(injectedSlowdowns))
-	for run := range slices.Chunk(cases, rows) {
-		c := verdict.ComparePaired(sidesOf(rec, run, ""), verdict.DefaultThresholds())
-		runs, equal = runs+1, equal+len(c.Rows)
-		if c.Outcome() == verdict.Regressed {
-			failed++
-		}
-		for _, change := range c.Rows {
-			if change.Time == verdict.Passed {
-				passed++
-			}
-		}
-		for i, by := range injectedSlowdowns {
-			for _, change := range verdict.ComparePaired(sidesOf(rec, run, slowedName(by)), verdict.DefaultThresholds()).Rows {
-				if change.New.Row.Contender != slowedName(by) {
-					continue
-				}
-				slowed[i]++
-				if change.Time == verdict.Regressed {
-					found[i]++
+// sizeOf counts what was found of one size.
+func sizeOf(rec *record.Record, compared []*verdict.CaseResult, by float64) sizeForm {
+	var sized []*verdict.Result
+	var gated []*verdict.Change
+	for run := range slices.Chunk(compared, rowsOfAGate) {
+		for _, result := range run {
+			for _, r := range result.Rows {
+				if differsBy(r.Row, by) && r.Ratio != nil {
+					sized = append(sized, r)
 				}
 			}
 		}
-	}
-	return gateForm{Failed: rate(failed, runs), Passed: rate(passed, equal), Slowdowns: slowdowns(found, slowed)}
-}
-
-// slowdowns says how often each injected slowdown was found.
-func slowdowns(found, of []int) []slowdownForm {
-	all := []slowdownForm{}
-	for i, by := range injectedSlowdowns {
-		if of[i] > 0 {
-			all = append(all, slowdownForm{By: by, Found: rate(found[i], of[i])})
+		for _, change := range verdict.ComparePaired(sidesOf(rec, run, by), verdict.DefaultThresholds()).Rows {
+			if differsBy(change.New.Row, by) {
+				gated = append(gated, change)
+			}
 		}
 	}
-	return all
+	return sizeForm{
+		By: by,
+		Different: share(sized, func(r *verdict.Result) bool {
+			return r.Verdict == verdict.Slower || r.Verdict == verdict.Faster && by == 0
+		}),
+		Contained: share(sized, func(r *verdict.Result) bool { return r.Ratio.Contains(1 + by) }),
+		Regressed: share(gated, func(c *verdict.Change) bool { return c.Time == verdict.Regressed }),
+		Passed:    share(gated, func(c *verdict.Change) bool { return c.Time == verdict.Passed }),
+	}
 }
 
-// sidesOf turns some cases of a calibration's record into the record of a run against old code. The
-// baseline is the old code. The new code is the contender slowed, or
-// the control in cases without it.
-func sidesOf(rec *record.Record, cases []string, slowed string) *record.Record {
+// differsBy reports whether the row differs from its case's baseline by this size.
+func differsBy(row *record.Row, by float64) bool {
+	if by == 0 {
+		return row.Role == record.RoleControl
+	}
+	return row.Contender == slowedName(by)
+}
+
+// sidesOf turns some comparisons of a calibration's record into the record of a run against old
+// code. The baseline is the old code. The new code is the contender that differs by this size, or
+// the control in cases without it. Only the builds differ from a real gate: both sides are the same
+// program.
+func sidesOf(rec *record.Record, compared []*verdict.CaseResult, by float64) *record.Record {
 	run := &record.Record{Run: rec.Run, Machine: rec.Machine}
-	for _, name := range cases {
-		for _, block := range rec.BlocksOf(name) {
+	for _, result := range compared {
+		for _, block := range rec.BlocksOf(result.Name) {
 			run.Blocks = append(run.Blocks, *block)
 		}
-		var old, now *record.Row
-		for i := range rec.Rows {
-			switch row := rec.Rows[i]; {
-			case row.Case != name:
-			case row.Role == record.RoleBaseline:
-				old = &row
-			case row.Contender == slowed, now == nil && row.Role == record.RoleControl:
-				now = &row
+		old, now := *result.Baseline.Row, *result.Control.Row
+		for _, r := range result.Rows {
+			if differsBy(r.Row, by) {
+				now = *r.Row
 			}
 		}
-		if old != nil && now != nil {
-			old.OldOf = now.Name
-			run.Rows = append(run.Rows, *old, *now)
-		}
+		old.OldOf = now.Name
+		run.Rows = append(run.Rows, old, now)
 	}
 	return run
+}
+
+// share is how many of all are so.
+func share[T any](all []T, is func(T) bool) rateForm {
+	k, n := 0, len(all)
+	for _, one := range all {
+		if is(one) {
+			k++
+		}
+	}
+	low, high := stats.ClopperPearson(k, n, 0.95)
+	return rateForm{Count: k, Of: n, Value: float64(k) / float64(max(1, n)), Low: low, High: high}
 }

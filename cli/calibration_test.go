@@ -30,16 +30,20 @@ func calibrated(control float64) *record.Record {
 	return rec
 }
 
-// The gate finds what was slowed, and nothing in equal code, each of two runs of eight rows.
+// The gate finds what was slowed, and nothing in equal code, of a run of 16 rows.
 func TestCalibrationGate(t *testing.T) {
-	counts := func(g gateForm) [6]int {
-		return [6]int{g.Failed.Count, g.Failed.Of, g.Passed.Count, g.Passed.Of, g.Slowdowns[0].Found.Count, g.Slowdowns[0].Found.Of}
+	counts := func(c *calibrationForm) (all [][3]int) {
+		for _, s := range c.Sizes {
+			all = append(all, [3]int{s.Regressed.Count, s.Passed.Count, s.Regressed.Of})
+		}
+		return all
 	}
-	if g := calibrationGate(calibrated(0), 8); counts(g) != [6]int{0, 2, 16, 16, 4, 4} || len(g.Slowdowns) != 1 || g.Slowdowns[0].By != 0.05 {
-		t.Errorf("equal code, and four rows slowed by 5%%: %+v", g)
+	if c := calibrationOf(calibrated(0)); !slices.Equal(counts(c), [][3]int{{0, 16, 16}, {4, 0, 4}}) || c.Sizes[1].By != 0.05 || c.Comparisons != 16 {
+		t.Errorf("equal code, and four rows slowed by 5%%: %+v", c)
 	}
-	// One that is not equal makes its run fail.
-	if g := calibrationGate(calibrated(10), 8); counts(g) != [6]int{1, 2, 15, 16, 4, 4} {
-		t.Errorf("a control that is 10%% slower: %+v", g)
+	// One that is not equal is found, as different too, and its interval does not contain 1.
+	c := calibrationOf(calibrated(10))
+	if equal := c.Sizes[0]; !slices.Equal(counts(c), [][3]int{{1, 15, 16}, {4, 0, 4}}) || equal.Different.Count < 1 || equal.Contained.Count > 15 {
+		t.Errorf("a control that is 10%% slower: %+v", c)
 	}
 }

@@ -18,34 +18,21 @@ const calibrationStage = "calibrate"
 // as baseline, again as control (an A/A comparison), and slowed by each of injectedSlowdowns in
 // turn. They are cases like all others and go through the same conductor.
 func calibrationSuite(of *lab.Entry, comparisons int) lab.Suite {
-	suite := lab.Suite{Stage: calibrationStage, Doc: "How often does the instrument call equal things different, and which slowdown does it find?"}
+	suite := lab.Suite{Stage: calibrationStage}
 	for i := range comparisons {
 		by := injectedSlowdowns[i%len(injectedSlowdowns)]
 		original, slowed := of.Contender, of.Contender
 		original.Name, slowed.Name = "code=original", slowedName(by)
-		original.Open, slowed.Open = slowedBy(of, 0), slowedBy(of, by)
-		suite.Cases = append(suite.Cases, lab.Case{
-			Name:       fmt.Sprintf("Calibrate/comparison=%d", i+1),
-			Doc:        "Known truth: the control is equal to the baseline, the slowed one does more.",
-			Batch:      of.Case.Batch,
-			Service:    of.Case.Service,
-			Value:      of.Case.Value,
-			Baseline:   original.Name,
-			Contenders: []lab.Contender{original, slowed},
-		})
+		slowed.Open = func(ctx context.Context, env lab.Env) (lab.Instance, error) {
+			instance, err := of.Contender.Open(ctx, env)
+			return &slow{Instance: instance, by: by}, err
+		}
+		c := *of.Case
+		c.Name = fmt.Sprintf("Calibrate/comparison=%d", i+1)
+		c.Baseline, c.Contenders = original.Name, []lab.Contender{original, slowed}
+		suite.Cases = append(suite.Cases, c)
 	}
 	return suite
-}
-
-// slowedBy opens the contender, which does a fraction more operations than it is told to.
-func slowedBy(of *lab.Entry, by float64) func(context.Context, lab.Env) (lab.Instance, error) {
-	return func(ctx context.Context, env lab.Env) (lab.Instance, error) {
-		instance, err := of.Contender.Open(ctx, env)
-		if err != nil || by == 0 {
-			return instance, err
-		}
-		return &slow{Instance: instance, by: by}, nil
-	}
 }
 
 // slow does more operations than it is told to, with all that they allocate.
@@ -65,20 +52,12 @@ func (s *slow) Run(n int) error {
 	return s.Instance.Run(n + int(more))
 }
 
-// Prepare and Counters are the contender's, if it has them.
-
+// Prepare is the contender's, if it has one.
 func (s *slow) Prepare() error {
 	if p, ok := s.Instance.(lab.Prepared); ok {
 		return p.Prepare()
 	}
 	return nil
-}
-
-func (s *slow) Counters() (map[string]float64, error) {
-	if c, ok := s.Instance.(lab.Counted); ok {
-		return c.Counters()
-	}
-	return nil, nil
 }
 
 func (s *slow) MinOps() int {

@@ -55,9 +55,6 @@ measured so far.`,
 			}
 			if saved != "" {
 				rec, err := record.Load(saved)
-				if err == nil {
-					err = ofCalibration(rec, saved)
-				}
 				if err != nil {
 					return err
 				}
@@ -70,7 +67,7 @@ measured so far.`,
 	f.BoolVar(&calibrate, "calibrate", false, "measure false alarms, coverage, and which slowdown is found")
 	f.IntVar(&comparisons, "comparisons", enoughComparisons, "how many comparisons --calibrate makes")
 	f.StringVar(&stage, "stage", "", "the stage to calibrate (default the first that needs no server)")
-	f.DurationVar(&budget, "budget", 0, "total time for --calibrate (default "+comparisonBudget.String()+" a comparison, more where batches are long)")
+	f.DurationVar(&budget, "budget", 0, "total time for --calibrate (default "+comparisonBudget.String()+" a comparison)")
 	f.StringVar(&saved, "record", "", "print what the calibration in `file` found, and measure nothing")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	for _, flag := range []string{"comparisons", "stage"} {
@@ -150,7 +147,7 @@ func conclusion(m *record.Machine) string {
 	return "Yes, for ratios and for times in ns. `postage doctor --calibrate` measures how far to trust the verdicts."
 }
 
-// doctorForm is the JSON of what `doctor` found, version 2.
+// doctorForm is the JSON of what `doctor` found, version 3.
 type doctorForm struct {
 	Version     int              `json:"version"`
 	Machine     *show.Machine    `json:"machine"`
@@ -160,7 +157,7 @@ type doctorForm struct {
 }
 
 func doctorJSON(w io.Writer, m *record.Machine, c *calibrationForm) error {
-	return report.WriteJSON(w, doctorForm{2, show.MachineOf(m), report.List(findings(m)), conclusion(m), c})
+	return report.WriteJSON(w, doctorForm{3, show.MachineOf(m), report.List(findings(m)), conclusion(m), c})
 }
 
 func memoryText(bytes int64) string {

@@ -209,11 +209,7 @@ func (r *realRuns) gate(name, old, now string, layouts int) *verdict.Changes {
 		}{}
 	}
 	for _, row := range c.Rows {
-		spread := 0.0
-		if row.Spread != nil {
-			spread = *row.Spread
-		}
-		r.Logf("  %s %.4f (%.4f to %.4f), p %.4f, could be seen %.4f, layouts %.4f: %s", row.New.Row.Contender, row.Ratio.Value, row.Ratio.Low, row.Ratio.High, row.P, row.Seen, spread, row.Outcome)
+		r.Logf("  %s %.4f (%.4f to %.4f), p %.4f, could be seen %.4f: %s", row.New.Row.Contender, row.Ratio.Value, row.Ratio.Low, row.Ratio.High, row.P, row.Seen, row.Outcome)
 		if strings.HasPrefix(name, "slow") && row.New.Row.Contender == "codec=msgp" {
 			continue
 		}

@@ -144,8 +144,7 @@ func TestCommandsJSON(t *testing.T) {
 		"list": listForm{1, []listed{{Name: "Encode/msg=order/op=encode/codec=a", Stage: "encode", Case: "Encode/msg=order/op=encode", Doc: "How?", Contender: "codec=a",
 			Role: record.RoleBaseline, Baseline: "codec=a", Settings: map[string]string{"codec": "a"}, Properties: none, Checks: "it decodes"},
 			{Name: "Encode/x=1/codec=b", Settings: none, Properties: none, NotPossible: &why}}},
-		"doctor": doctorForm{2, show.MachineOf(&machine), []string{"It is <busy>."}, "Not now.", &calibrationForm{"encode", 100, rate, rate, []slowdownForm{{0.02, rate}}, number(0.02), 10, 0.01, 0.016,
-			gateForm{rate, rate, []slowdownForm{{0.05, rate}}}}},
+		"doctor": doctorForm{3, show.MachineOf(&machine), []string{"It is <busy>."}, "Not now.", &calibrationForm{"encode", 100, 0.01, []sizeForm{{0.02, rate, rate, rate, rate}}}},
 	} {
 		var b bytes.Buffer
 		if err := report.WriteJSON(&b, form); err != nil {

@@ -217,8 +217,8 @@ func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, 
 
 // conduct has the conductor measure with workers that get the arguments. Services that the entries
 // need run meanwhile. It shows progress on standard error, for a calibration only on a terminal.
-func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, rec *record.Record, out string, arguments ...string) (err error) {
-	if conductor.Command, err = proc.Self(append([]string{"worker"}, arguments...)...); err != nil {
+func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, rec *record.Record, out string) (err error) {
+	if conductor.Command, err = proc.Self("worker"); err != nil {
 		return err
 	}
 	environment, stop := lab.StartServices(cmd.Context(), entries, rec, cmd.ErrOrStderr())

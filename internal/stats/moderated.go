@@ -2,68 +2,37 @@ package stats
 
 import (
 	"math"
-	"slices"
 	"sort"
 
 	"github.com/aclements/go-moremath/stats"
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Grouped is a row's differences between two programs, in groups that each share an offset: blocks
-// of programs with the same function layout. Only the groups' means vary independently.
-type Grouped [][]float64
-
-// means are the groups' means. spread is the standard deviation of the groups' offsets, without
-// what the differences within groups explain. It is 0 if no group has two differences.
-//
-// Source: Searle, Casella and McCulloch, "Variance Components", section 3.6.
-func (g Grouped) means() (means []float64, spread float64) {
-	all, squares, within := 0.0, 0.0, 0.0
-	for _, group := range g {
-		mean := stats.Mean(group)
-		means = append(means, mean)
-		all, squares = all+float64(len(group)), squares+float64(len(group)*len(group))
-		for _, d := range group {
-			within += (d - mean) * (d - mean)
-		}
-	}
-	if n := float64(len(g)); n > 1 && all > n {
-		size := (all - squares/all) / (n - 1)
-		spread = math.Sqrt(max(0, stats.Variance(means)-within/(all-n)/size))
-	}
-	return means, spread
-}
-
-// Ungrouped makes each difference a group of its own.
-func Ungrouped(differences []float64) Grouped {
-	return slices.Collect(slices.Chunk(differences, 1))
-}
-
-// Moderated compares many rows at once: each by the mean of its groups and Student's test. The less
-// the rows' variances differ beyond chance, the more the test moves each towards the variance of
-// all rows. A row with few groups then has no small or large variance by chance alone. Shift.Seen
-// is for the two-sided level, Shift.SeenOne for the level one.
+// Moderated compares many rows at once, each by the mean of its differences between two programs and
+// Student's test. Differences of a row must be independent: blocks, or the means of blocks with the
+// same function layout. The less the rows' variances differ beyond chance, the more the test moves
+// each towards the variance of all rows. A row with few differences then has no small or large
+// variance by chance alone. Shift.Seen is for the two-sided level, Shift.SeenOne for the level one.
 //
 // Source: Smyth, "Linear models and empirical Bayes methods for assessing differential expression
 // in microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004),
 // sections 4 and 6.2.
-func Moderated(rows []Grouped, level, one float64) (shifts []Shift, spreads []float64) {
+func Moderated(rows [][]float64, level, one float64) (shifts []Shift) {
 	// A variance of 0 is one that was rounded away: a millionth part.
 	const least = 1e-12
 	type row struct{ n, mean, variance float64 }
 	var summaries []row
 	var logs, degrees []float64
-	for _, g := range rows {
-		means, spread := g.means()
-		r := row{n: float64(len(means)), mean: math.NaN()}
-		if len(means) > 0 {
-			r.mean = stats.Mean(means)
+	for _, differences := range rows {
+		r := row{n: float64(len(differences)), mean: math.NaN()}
+		if len(differences) > 0 {
+			r.mean = stats.Mean(differences)
 		}
-		if len(means) > 1 {
-			r.variance = max(least, stats.Variance(means))
+		if len(differences) > 1 {
+			r.variance = max(least, stats.Variance(differences))
 			logs, degrees = append(logs, math.Log(r.variance)), append(degrees, r.n-1)
 		}
-		summaries, spreads = append(summaries, r), append(spreads, spread)
+		summaries = append(summaries, r)
 	}
 	prior, variance := shrunkTo(logs, degrees)
 	for _, r := range summaries {
@@ -83,7 +52,7 @@ func Moderated(rows []Grouped, level, one float64) (shifts []Shift, spreads []fl
 		}
 		shifts = append(shifts, s)
 	}
-	return shifts, spreads
+	return shifts
 }
 
 // shrunkTo finds the variance that rows' variances move towards, and the degrees of freedom that it

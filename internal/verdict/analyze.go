@@ -67,7 +67,7 @@ type Result struct {
 	Wall *Comparison
 	// FloorRatio is the row's quantity as a multiple of its floor's. The floor is the one that the
 	// row names, else the case's fastest.
-	FloorRatio *Interval
+	FloorRatio *float64
 	BytesOp    *int64
 	AllocsOp   *int64
 	// InstructionsOp are the instructions of the contender's process in user mode, nil where the
@@ -165,8 +165,7 @@ func (c *CaseResult) compare(result *Result, margin float64) {
 	}
 }
 
-// floors finds the rows' multiples of their floors. The value is the quotient of the two figures,
-// the interval comes from the paired blocks.
+// floors finds the rows' multiples of their floors.
 func (c *CaseResult) floors() {
 	var fastest *Result
 	for _, r := range c.Rows {
@@ -179,11 +178,9 @@ func (c *CaseResult) floors() {
 		if r.Row.Floor != "" {
 			floor = c.Of(r.Row.Floor)
 		}
-		if r.NSOp == nil || floor == nil || floor.NSOp == nil {
-			continue
+		if r.NSOp != nil && floor != nil && floor.NSOp != nil {
+			r.FloorRatio = new(r.NSOp.Value / floor.NSOp.Value)
 		}
-		p := c.pair(r.Row, floor.Row)
-		r.FloorRatio = Compare(p.values()).to(r.NSOp.Value / floor.NSOp.Value)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestAnalyze(t *testing.T) {
 		if r.Verdict != want.verdict && contender != "codec=control" {
 			t.Errorf("%s: %s", contender, r.Verdict)
 		}
-		if floor := r.FloorRatio.Value; math.Abs(floor/(50*want.ratio)-1) > 0.05 {
+		if floor := *r.FloorRatio; math.Abs(floor/(50*want.ratio)-1) > 0.05 {
 			t.Errorf("%s: %v times the floor", contender, floor)
 		}
 		if *r.AllocsOp != 2 || *r.BytesOp != 64 || r.Blocks != 14 || r.Batches != 14*12 {

@@ -82,10 +82,6 @@ type Change struct {
 	// where old and new did not take turns.
 	Seen      float64
 	Threshold float64
-	// Spread is how much the ratio varies from one function layout to another: a standard
-	// deviation, as a fraction, without the spread of blocks within a layout. It is nil if there
-	// was one layout.
-	Spread *float64
 	// Verdict is faster, slower, same or undecided.
 	Verdict Verdict
 	// Time is the outcome of the times alone. Outcome also takes in the counts.

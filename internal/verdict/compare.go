@@ -153,13 +153,9 @@ func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 	return c.RatioOf(c.Of(a.Contender), c.Of(b.Contender))
 }
 
-// RatioOf is a row's cost, or time, as a multiple of another's. It uses the blocks that have both
-// rows. If these are too few, it divides the two ratios to the baseline. It is false if either row
-// has no figures.
+// RatioOf is a row's cost, or time, as a multiple of another's, by the blocks that have both rows. It
+// is false if there is none.
 func (c *CaseResult) RatioOf(row, base *Result) (Interval, bool) {
 	p := c.pair(row.Row, base.Row)
-	if ratio := Compare(p.values()); len(p.series) >= stats.MinBlocks || row.Ratio == nil || base.Ratio == nil {
-		return ratio.Interval, len(p.series) > 0
-	}
-	return row.Ratio.Each(math.Log).Plus(-1, base.Ratio.Each(math.Log)).Each(math.Exp), true
+	return Compare(p.values()).Interval, len(p.series) > 0
 }

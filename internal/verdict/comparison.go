@@ -28,12 +28,6 @@ func Compare(blockValues []float64) Comparison {
 	return Comparison{"", ratioOf(&s), (s.High - s.Low) / 2, s.Seen}
 }
 
-// Needed is the smallest slowdown that Decide would have called slower, with the same spread: 0.02
-// is 2%.
-func (c Comparison) Needed(margin float64) float64 {
-	return math.Expm1(max(margin-math.Log(c.Low), c.seen-math.Log(c.Value)))
-}
-
 // Verdict is the word for a comparison.
 type Verdict string
 

@@ -102,25 +102,3 @@ func TestWideIntervalsAreNotCalledDifferent(t *testing.T) {
 		t.Errorf("%.1f%% of equal things are called different", 100*share)
 	}
 }
-
-// Needed is the slowdown from which on the verdict is slower, with blocks that spread as they do.
-func TestNeeded(t *testing.T) {
-	for _, values := range [][]float64{
-		{0.001, -0.002, 0.003, -0.001, 0.002, -0.003, 0.0005},
-		{0.04, -0.03, 0.05, -0.02, 0.01, -0.06},
-	} {
-		needed := math.Log1p(verdict.Compare(values).Needed(0.005))
-		for _, by := range []struct {
-			more float64
-			want bool
-		}{{-1e-6, false}, {1e-6, true}} {
-			slowed := slices.Clone(values)
-			for i := range slowed {
-				slowed[i] += needed + by.more
-			}
-			if got := verdict.Decide(verdict.Compare(slowed), 0.005); (got == verdict.Slower) != by.want {
-				t.Errorf("%v by %v: %s", values, needed+by.more, got)
-			}
-		}
-	}
-}

@@ -38,21 +38,6 @@ func (i Interval) Bounded() bool {
 
 func (i Interval) Contains(truth float64) bool { return i.Low <= truth && truth <= i.High }
 
-// Plus adds s times another figure. The errors of figures that were measured separately are
-// independent, so half-widths add in quadrature, each side by itself.
-func (i Interval) Plus(s float64, o Interval) Interval {
-	low, high := s*o.Low, s*o.High
-	if s < 0 {
-		low, high = high, low
-	}
-	value := i.Value + s*o.Value
-	return Interval{
-		Value: value,
-		Low:   value - math.Hypot(i.Value-i.Low, s*o.Value-low),
-		High:  value + math.Hypot(i.High-i.Value, high-s*o.Value),
-	}
-}
-
 // to is an interval about another value, with bounds in proportion.
 func (i Interval) to(value float64) *Interval {
 	factor := value / i.Value

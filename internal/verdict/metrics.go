@@ -127,6 +127,5 @@ func (p *pair) metric(unit string, level float64) *stats.Shift {
 		}
 		return &exact
 	}
-	shift, _ := stats.Moderated([]stats.Grouped{p.grouped(values)}, level, level)
-	return &shift[0]
+	return &stats.Moderated([][]float64{p.independent(values)}, level, level)[0]
 }

@@ -9,7 +9,6 @@ import (
 
 	"postage/internal/test/recordtest"
 	"postage/internal/verdict"
-	"postage/record"
 )
 
 // One function layout alone moves a row by a tenth and more: of sides built in one, 15% more is
@@ -34,22 +33,5 @@ func TestOneLayoutIsNotGated(t *testing.T) {
 		if c := verdict.ComparePaired(rec, limits); c.Outcome() != verdict.Passed {
 			t.Errorf("%.2f, threshold 90%%: %s: %s", slower, c.Outcome(), fmt.Sprint(c.Rows[0].Ratio))
 		}
-	}
-}
-
-// Two contenders that were seldom in the same block are compared by what either is of the baseline.
-func TestRatioOfRowsSeldomTogether(t *testing.T) {
-	run := recordtest.Run{Rand: rand.New(rand.NewPCG(1, 2)), Cases: 1, Blocks: 16}
-	rec := run.Record()
-	for i := range rec.Blocks {
-		left := "codec=a"
-		if i%2 == 0 {
-			left = "codec=c"
-		}
-		rec.Blocks[i].Series = slices.DeleteFunc(rec.Blocks[i].Series, func(s record.Series) bool { return strings.HasSuffix(s.Row, left) })
-	}
-	x, ok := verdict.RatioOf(rec, "Encode/msg=0/op=encode/codec=c", "Encode/msg=0/op=encode/codec=a")
-	if truth := 2000. / 300; !ok || x.Low > truth || x.High < truth || x.High/x.Low > 1.1 {
-		t.Errorf("%v, %t", x, ok)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"postage/internal/stats"
 	"postage/record"
 )
@@ -32,7 +34,7 @@ func IsSame(rec *record.Record) bool {
 //  1. A row's cost is compared by the values of its blocks, new against old (see
 //     [CaseResult.BlockValues]); its wall time where it waits for a server, or waits more than the
 //     old one.
-//  2. Blocks with the same function layout are one group. [stats.Moderated] tests all rows.
+//  2. Blocks with the same function layout are one value. [stats.Moderated] tests all rows.
 //  3. A row regressed if its p-value after Holm over all rows is at most 2% (1% on the slower side),
 //     and its estimate is at the threshold or beyond. It passed if its upper bound is under the
 //     threshold. The bound is not adjusted for many rows: each row that is beyond the threshold
@@ -71,7 +73,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 
 // testPaired tests each row's cost, or wall time.
 func (c *Changes) testPaired(cases map[string]*CaseResult) {
-	var rows []stats.Grouped
+	var rows [][]float64
 	unlike := 0
 	for _, r := range c.Rows {
 		in := cases[r.New.Row.Case]
@@ -80,7 +82,7 @@ func (c *Changes) testPaired(cases map[string]*CaseResult) {
 		if in.wallPerCPU(r.New.Row) > wallDiffers*in.wallPerCPU(r.Old.Row) {
 			values = p.walls()
 		}
-		rows = append(rows, p.grouped(values))
+		rows = append(rows, p.independent(values))
 		if r.New.Row.Instrument != r.Old.Row.Instrument {
 			unlike++
 		}
@@ -89,27 +91,23 @@ func (c *Changes) testPaired(cases map[string]*CaseResult) {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows: the old side's instrument counts batches otherwise, which may be all of the difference", unlike, len(c.Rows)))
 	}
 	level := familyLevel / float64(max(1, len(c.Rows)))
-	tests, spreads := stats.Moderated(rows, level, familyLevel)
-	for i, r := range c.Rows {
-		r.test = tests[i]
-		if len(rows[i]) > 1 && slices.ContainsFunc(rows[i], func(g []float64) bool { return len(g) > 1 }) {
-			r.Spread = &spreads[i]
-		}
+	for i, test := range stats.Moderated(rows, level, familyLevel) {
+		c.Rows[i].test = test
 	}
 }
 
-// grouped groups the blocks' values by function layout. With one layout each block is a group.
-func (p *pair) grouped(values []float64) stats.Grouped {
+// independent are the means of the blocks' values by function layout, which alone vary
+// independently. With one layout they are the values.
+func (p *pair) independent(values []float64) (means []float64) {
 	byLayout := map[int][]float64{}
 	for i, v := range values {
 		byLayout[p.layouts[i]] = append(byLayout[p.layouts[i]], v)
 	}
 	if len(byLayout) < 2 {
-		return stats.Ungrouped(values)
+		return values
 	}
-	var groups stats.Grouped
 	for _, layout := range slices.Sorted(maps.Keys(byLayout)) {
-		groups = append(groups, byLayout[layout])
+		means = append(means, stat.Mean(byLayout[layout], nil))
 	}
-	return groups
+	return means
 }

@@ -85,23 +85,6 @@ func TestSlowdownRegresses(t *testing.T) {
 	}
 }
 
-// The spread between several layouts is shown, and is about right.
-func TestLayoutSpread(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 3))
-	sum, n := 0.0, 0.0
-	for range 20 {
-		for _, r := range verdict.ComparePaired(paired(rng, 1, 8, 0.03, nil), verdict.DefaultThresholds()).Rows {
-			sum, n = sum+*r.Spread**r.Spread, n+1
-		}
-	}
-	if variance := sum / n; variance < 0.7*2*0.03*0.03 || variance > 1.4*2*0.03*0.03 {
-		t.Errorf("a variance of %v, drawn with %v", variance, 2*0.03*0.03)
-	}
-	if r := verdict.ComparePaired(paired(rng, 1, 1, 0, nil), verdict.DefaultThresholds()).Rows[0]; r.Spread != nil {
-		t.Errorf("one layout: a spread of %v", *r.Spread)
-	}
-}
-
 // A gate without a threshold of time takes 3%, or the smallest visible change if that is more, at
 // most 10%; a given threshold is kept.
 func TestThresholdOrSeen(t *testing.T) {

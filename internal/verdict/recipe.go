@@ -29,21 +29,8 @@ func (c *Changes) Recipe() string {
 		return "a larger --budget narrows the intervals, and so does measuring fewer rows"
 	}
 	// A row without a block will take as long as the others do, as far as is known.
-	var took, each time.Duration
-	for i := range c.New.Blocks {
-		each += c.New.Blocks[i].Elapsed / time.Duration(len(c.New.Blocks))
-	}
-	for _, r := range c.Rows {
-		blocks := c.New.BlocksOf(r.New.Row.Case)
-		for _, b := range blocks {
-			took += b.Elapsed / time.Duration(len(blocks))
-		}
-	}
-	took += each * time.Duration(c.Untimed)
-	// The run as a whole took more than its blocks, and was too short.
-	run := c.New.Run.Elapsed * needed / time.Duration(fewest) * time.Duration(all) / time.Duration(max(1, len(c.Rows)))
-	enough := max(took*needed, run)
-	budget := (enough * 5 / 4).Truncate(time.Minute) + time.Minute
+	took := c.New.Run.Elapsed * needed / time.Duration(fewest) * time.Duration(all) / time.Duration(max(1, len(c.Rows)))
+	budget := (took * 5 / 4).Truncate(time.Minute) + time.Minute
 	return fmt.Sprintf("too little time for %d of %s, which want %d blocks each: give --budget %v, or measure fewer", few, words.Counted(all, "row"), needed, budget)
 }
 

@@ -80,8 +80,8 @@ func TestColumnsAgree(t *testing.T) {
 		if r.Ratio != nil && !near(r.Ratio.Value*c.Baseline.NSOp.Value/r.NSOp.Value, 1) {
 			t.Errorf("%s: %.4g of %.4g is not %.4g", r.Row.Contender, r.Ratio.Value, c.Baseline.NSOp.Value, r.NSOp.Value)
 		}
-		if !near(r.FloorRatio.Value*floor/r.NSOp.Value, 1) {
-			t.Errorf("%s: %.4g times the floor", r.Row.Contender, r.FloorRatio.Value)
+		if !near(*r.FloorRatio*floor/r.NSOp.Value, 1) {
+			t.Errorf("%s: %.4g times the floor", r.Row.Contender, *r.FloorRatio)
 		}
 	}
 }

@@ -130,8 +130,7 @@ blocks:
 	if len(values) == 0 {
 		return share{}, false
 	}
-	mean, _ := stats.Moderated([]stats.Grouped{stats.Ungrouped(values)}, 0.05, 0.05)
-	return share{stats.Paired(values, 0.05), mean[0]}, true
+	return share{stats.Paired(values, 0.05), stats.Moderated([][]float64{values}, 0.05, 0.05)[0]}, true
 }
 
 // adds are the terms of what steps of a way add to its transport, which is one of them itself.

@@ -277,7 +277,6 @@ func (b *benchmarks) compared(d *report.Doc, rows []*verdict.Change) {
 		report.Figures("new/old (95%)", ratio),
 		report.Texts("verdict", func(r *verdict.Change) string { return string(r.Verdict) }),
 		report.Figures("could be seen", func(r *verdict.Change) string { return show.Seen(r.Seen) }).When(report.IfRoom),
-		report.Figures("layouts", func(r *verdict.Change) string { return report.Known(r.Spread, show.Spread) }).When(report.IfRoom),
 		report.Figures("allocs/op", func(r *verdict.Change) string {
 			return report.FromTo(float64(*r.Old.AllocsOp), float64(*r.New.AllocsOp))
 		}),

@@ -158,7 +158,7 @@ func method(c *verdict.Changes) string {
 			"by the estimate 14 had (docs/evidence/method.md). run --against gates; thresholds: " + counts
 	}
 	how, or := "Student's interval of 95%, its variance shrunk over the rows", ""
-	if slices.ContainsFunc(c.Rows, func(r *verdict.Change) bool { return r.Spread != nil }) {
+	if c.New.Run.Layouts > 1 {
 		how += ", over function layouts"
 	}
 	if c.Limits.OrSeen {
@@ -189,22 +189,8 @@ func changeColumns(c *verdict.Changes, wide bool) []report.Column[*verdict.Chang
 	} else {
 		columns = append(columns, report.Texts("anchor", func(r *verdict.Change) string { return cmp.Or(r.Anchor, "none") }).When(report.IfRoom))
 	}
-	if slices.ContainsFunc(c.Rows, layoutMatters) {
-		columns = append(columns, report.Figures("layouts", func(r *verdict.Change) string {
-			if r.Spread == nil {
-				return ""
-			}
-			return Spread(*r.Spread)
-		}).When(report.IfRoom))
-	}
 	return append(columns, report.Texts("counts", countsText).When(report.IfWide))
 }
-
-// Spread prints the standard deviation of a ratio between function layouts.
-func Spread(fraction float64) string { return fmt.Sprintf("±%.1f%%", 100*fraction) }
-
-// layoutMatters reports whether the row's ratio differs visibly between function layouts.
-func layoutMatters(r *verdict.Change) bool { return r.Spread != nil && *r.Spread >= 0.005 }
 
 // Seen prints the smallest slowdown that would have been found.
 func Seen(ratio float64) string {

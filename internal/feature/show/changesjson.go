@@ -43,7 +43,6 @@ type (
 		P         float64          `json:"p_holm"`
 		Seen      *float64         `json:"seen_ratio"`
 		Threshold *float64         `json:"time_threshold"`
-		Spread    *float64         `json:"layout_spread"`
 		Verdict   verdict.Verdict  `json:"verdict"`
 		Time      verdict.Outcome  `json:"time_outcome"`
 		Outcome   verdict.Outcome  `json:"outcome"`
@@ -88,7 +87,7 @@ func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 	for _, r := range c.Rows {
 		row := change{
 			Name: r.New.Row.Name, Anchor: report.OrNull(r.Anchor), Ratio: r.Ratio, P: r.P, Seen: report.Finite(r.Seen),
-			Threshold: report.Finite(r.Threshold), Spread: r.Spread, Verdict: r.Verdict, Time: r.Time, Outcome: r.Outcome,
+			Threshold: report.Finite(r.Threshold), Verdict: r.Verdict, Time: r.Time, Outcome: r.Outcome,
 			Counts: []count{}, Metrics: []metricChange{}, OldNSOp: r.Old.NSOp.Value, NewNSOp: r.New.NSOp.Value,
 			OldBlocks: r.Old.Blocks, NewBlocks: r.New.Blocks,
 		}

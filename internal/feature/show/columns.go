@@ -25,7 +25,6 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 		return short
 	}
 	ns := func(r *verdict.Result) float64 { return r.NSOp.Value }
-	value := func(i verdict.Interval) string { return report.Ratio(i.Value) }
 	bytes := func(r *verdict.Result) float64 { return float64(*r.BytesOp) }
 	per, unit := inUnits(c, whole, ns, "ns", "µs", "ms", "s")
 	perByte, byteUnit := inUnits(c, whole, bytes, "B", "kB", "MB", "GB")
@@ -51,7 +50,7 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 		return keep
 	}
 	add(report.Texts("verdict", verdictText), report.Always)
-	add(report.Figures(titled("×floor", "× floor"), func(r *verdict.Result) string { return report.Known(r.FloorRatio, value) }), unless(report.Always))
+	add(report.Figures(titled("×floor", "× floor"), func(r *verdict.Result) string { return report.Known(r.FloorRatio, report.Ratio) }), unless(report.Always))
 	add(report.Figures(byteUnit+"/op", func(r *verdict.Result) string { return report.Count(bytes(r) / perByte) }), unless(report.Lastly))
 	add(report.Figures(titled("allocs", "allocs/op"), func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }), unless(report.Lastly))
 	wall := report.Figures("wall "+unit+titled("", "/op"), func(r *verdict.Result) string {

@@ -187,7 +187,7 @@ func rowForm(r *verdict.Result) row {
 		BytesOp: r.BytesOp, AllocsOp: r.AllocsOp, InstructionsOp: r.InstructionsOp, Module: about.Module, Metrics: map[string]*float64{},
 	}
 	if r.FloorRatio != nil {
-		out.FloorRatio = report.Finite(r.FloorRatio.Value)
+		out.FloorRatio = report.Finite(*r.FloorRatio)
 	}
 	for _, unit := range commonMetrics {
 		out.Metrics[unit] = nil

@@ -107,7 +107,7 @@ func Laid(rec *record.Record, rng *rand.Rand, layouts int, spread float64) {
 		block := &rec.Blocks[i]
 		layout := (block.Number-1)%layouts + 1
 		if layouts > 1 {
-			block.Layout = layout
+			block.Layout, rec.Run.Layouts = layout, layouts
 		}
 		for j := range block.Series {
 			s := &block.Series[j]
