@@ -21,8 +21,8 @@ func ParseLimit(text string) (l Limit, err error) {
 	l.Figure = name
 	var names []string
 	for _, q := range quantities {
-		if q.name == "on-time" {
-			continue // less of it is worse
+		if q.name == onTime {
+			continue
 		}
 		names = append(names, q.name)
 		if q.name != name || !ok {
