@@ -253,7 +253,7 @@ func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []loa
 	}
 	kept, judged := true, false
 	for _, o := range asserts {
-		why := o.Missed(result)
+		why, _ := o.Missed(result)
 		kept = kept && why == ""
 		judged = judged || o.Counts()
 		say(cmd, "--assert '%v': %s", o, cmp.Or(why, "kept"))
