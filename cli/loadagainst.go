@@ -49,6 +49,7 @@ func (f *loadFlags) checkAgainst(args []string) (err error) {
 		{revision && a.serve == "", fmt.Sprintf("--against %s is no URL", a.against), "write http:// before it; for a revision, --serve says how to start the server"},
 		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision, such as HEAD~1"},
 		{f.rate.max || f.replay != "" || f.fleet.on || f.most > 0, "--against takes turns at one rate", "leave out --rate max, --replay, --max-requests and --kubernetes"},
+		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), fmt.Sprintf("--server %q: with --against it names two, OLD,NEW", f.server), "with --serve leave it out: what it starts is measured"},
 		{f.slo != "" && (a.out != "" || len(a.gate) > 0 || f.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate and --html"},
 		{f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out keeps every slice, and --gate judges the difference"},
 	}); err != nil {
@@ -131,7 +132,7 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 		return report.WriteJSON(cmd.OutOrStdout(), map[string]loadagainst.Capacity{"old": found[0], "new": found[1]})
 	}
 	for i, c := range found {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s  %s: %s holds up to %.0f requests a second; above, %s\n", [2]string{"old", "new"}[i], sides[i].Name, f.slo, c.Rate, c.Missed)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s holds up to %.0f requests a second; above, %s\n", sides[i].Name, f.slo, c.Rate, c.Missed)
 	}
 	return nil
 }
@@ -163,77 +164,51 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 
 // openSides starts both servers, if they are to be started, and opens connections to them.
 func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *loadagainst.Sides) (targets [2]*load.Target, err error) {
-	servers, err := f.servers()
-	if err != nil {
-		return targets, err
-	}
-	to := [2]*url.URL{1: target.Request.URL}
-	names := [2]string{f.sides.against, cmp.Or(target.Request.URL, &url.URL{}).Redacted()}
-	if f.sides.serve != "" {
-		names[1] = "the working tree"
-	} else if to[0], err = load.ParseURL(f.sides.against); err != nil {
-		return targets, fmt.Errorf("--against: %w", err)
-	}
-	for i := range sides {
-		side := &sides[i]
-		side.Name, side.Server = names[i], servers[i]
-		if f.sides.serve != "" {
+	names, revisions := [2]string{f.sides.against, target.Request.URL.Redacted()}, [2]string{f.sides.against, ""}
+	oldServer, newServer, _ := strings.Cut(f.server, ",")
+	for i, server := range []string{oldServer, newServer} {
+		side, to := &sides[i], target.Request.URL
+		side.Name = names[i]
+		if side.Server, err = load.ParseServer(server); err != nil {
+			return targets, fmt.Errorf("--server: %w", err)
+		}
+		switch {
+		case f.sides.serve != "":
+			side.Name = cmp.Or(revisions[i], "the working tree")
 			say(cmd, "starting %s", side.Name)
-			addr, err := side.Serve(cmd.Context(), f.sides.serve, [2]string{f.sides.against, ""}[i])
+			addr, err := side.Serve(cmd.Context(), f.sides.serve, revisions[i])
 			if err != nil {
-				return targets, err
+				return targets, fmt.Errorf("--serve: %w", err)
 			}
-			to[i] = &url.URL{Scheme: target.Request.URL.Scheme, Host: addr}
+			to = &url.URL{Scheme: to.Scheme, Host: addr}
+		case i == 0:
+			if to, err = load.ParseURL(f.sides.against); err != nil {
+				return targets, fmt.Errorf("--against: %w", err)
+			}
 		}
-		if targets[i] = target; to[i] != nil {
-			targets[i] = moved(target, to[i])
-		}
-		if err := side.Open(cmd.Context(), targets[i]); err != nil {
-			return targets, err
+		targets[i] = moved(target, to)
+		if side.Pool, err = load.Open(cmd.Context(), targets[i]); err != nil {
+			return targets, fmt.Errorf("%s: %w", side.Name, err)
 		}
 	}
 	return targets, nil
-}
-
-// servers are whom --server names, the old side first.
-func (f *loadFlags) servers() (servers [2]load.Server, err error) {
-	if f.server == "" {
-		return servers, nil
-	}
-	both := strings.Split(f.server, ",")
-	if len(both) != 2 || f.sides.serve != "" {
-		return servers, hinted(fmt.Errorf("--server %q: with --against it names two, OLD,NEW", f.server), "with --serve leave it out: what it starts is measured")
-	}
-	for i, text := range both {
-		if servers[i], err = load.ParseServer(text); err != nil {
-			return servers, fmt.Errorf("--server: %w", err)
-		}
-	}
-	return servers, nil
 }
 
 // moved is the target on another server. Where there is one request and the URL has a path other
 // than /, that takes the place of the request's.
 func moved(t *load.Target, to *url.URL) *load.Target {
 	out := *t
-	out.Request.URL = onServer(t.Request.URL, to)
-	if len(t.Requests) == 0 && strings.Trim(to.Path, "/") != "" {
-		out.Request.URL = to
-	}
-	out.Requests = slices.Clone(t.Requests)
+	out.Requests = slices.Clone(t.All())
 	for i := range out.Requests {
-		out.Requests[i].URL = onServer(out.Requests[i].URL, to)
+		r := &out.Requests[i]
+		u := *r.URL
+		u.Scheme, u.Host = to.Scheme, to.Host
+		if len(t.Requests) == 0 && strings.Trim(to.Path, "/") != "" {
+			u = *to
+		}
+		r.URL = &u
 	}
 	return &out
-}
-
-func onServer(u, to *url.URL) *url.URL {
-	if u == nil {
-		return nil
-	}
-	moved := *u
-	moved.Scheme, moved.Host = to.Scheme, to.Host
-	return &moved
 }
 
 // record reads what --out has, to go on with it, or begins a record.

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-
 	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
 	"postage/internal/sys/proc"

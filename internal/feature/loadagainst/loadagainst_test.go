@@ -2,6 +2,7 @@ package loadagainst
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -158,7 +159,7 @@ func sides(t *testing.T, old, now http.HandlerFunc) *Sides {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { pool.Close() })
-		s[i] = Side{Name: fmt.Sprint(i), pool: pool, Server: load.Server{PID: os.Getpid()}}
+		s[i] = Side{Name: fmt.Sprint(i), Pool: pool, Server: load.Server{PID: os.Getpid()}}
 	}
 	return &s
 }
@@ -267,16 +268,21 @@ func TestSearchBoth(t *testing.T) {
 // A server that is started, ends by itself or never listens leaves nothing running.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	if _, err := serve(t.Context(), "sleep 1", ""); err == nil || !strings.Contains(err.Error(), "{addr}") {
+	serve := func(ctx context.Context, command string) error {
+		var s Sides
+		_, err := s[0].Serve(ctx, command, "")
+		return errors.Join(err, s.Close())
+	}
+	if err := serve(t.Context(), "sleep 1"); err == nil || !strings.Contains(err.Error(), "{addr}") {
 		t.Error(err)
 	}
-	if _, err := serve(t.Context(), "echo no database at {addr} >&2; exit 3", ""); err == nil || !strings.Contains(err.Error(), "no database at 127.0.0.1") || !strings.Contains(err.Error(), "status 3") {
+	if err := serve(t.Context(), "echo no database at {addr} >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "no database at 127.0.0.1") || !strings.Contains(err.Error(), "status 3") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, fmt.Errorf("enough"))
 	defer cancel()
 	marker := filepath.Join(t.TempDir(), "running")
-	if _, err := serve(ctx, "(while sleep 0.05; do touch "+marker+"; done) & wait {addr}; wait", ""); err == nil || !strings.Contains(err.Error(), "enough") {
+	if err := serve(ctx, "(while sleep 0.05; do touch "+marker+"; done) & wait {addr}; wait"); err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Error(err)
 	}
 	_ = os.Remove(marker)

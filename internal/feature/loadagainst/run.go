@@ -18,44 +18,24 @@ import (
 // A Side is one of the two servers.
 type Side struct {
 	Name   string
+	Pool   *load.Pool
 	Server load.Server
 
-	pool   *load.Pool
-	served *served            // nil if it runs already
-	last   load.ServerFigures // when they were read last
+	last    load.ServerFigures // when they were read last
+	started started
 }
 
 // Sides are the old server and the new one.
 type Sides [2]Side
 
-// Serve starts the side's server by a shell's command in a revision's code, or for "" in that of the
-// working tree, and returns its address.
-func (s *Side) Serve(ctx context.Context, command, revision string) (addr string, err error) {
-	if s.served, err = serve(ctx, command, revision); err != nil {
-		return "", fmt.Errorf("start %s: %w", s.Name, err)
-	}
-	s.Server = load.Server{PID: s.served.process.PID} // the shell, which has the server as its child
-	return s.served.addr, nil
-}
-
-// Open opens the connections to a side.
-func (s *Side) Open(ctx context.Context, t *load.Target) (err error) {
-	if s.pool, err = load.Open(ctx, t); err != nil {
-		return fmt.Errorf("%s: %w", s.Name, err)
-	}
-	return nil
-}
-
 // Close ends the connections, and the servers that were started.
 func (s *Sides) Close() error {
 	var errs []error
 	for i := range s {
-		if s[i].pool != nil {
-			errs = append(errs, s[i].pool.Close())
+		if s[i].Pool != nil {
+			errs = append(errs, s[i].Pool.Close())
 		}
-		if s[i].served != nil {
-			errs = append(errs, s[i].served.close())
-		}
+		errs = append(errs, s[i].started.close())
 	}
 	return errors.Join(errs...)
 }
@@ -115,7 +95,7 @@ func settled(means [][]float64) int {
 // run sends one slice to a side. It is an error if nothing succeeds: then there is nothing to
 // compare.
 func (s *Side) run(ctx context.Context, plan load.Plan, rate float64, lasts time.Duration, seed uint64) (*load.Result, error) {
-	plan.Lines, plan.Targets, plan.Seed = s.pool.Lines, nil, seed
+	plan.Lines, plan.Targets, plan.Seed = s.Pool.Lines, nil, seed
 	plan.Pacer = load.Constant{Rate: rate, For: lasts}
 	r, err := load.Run(ctx, plan)
 	if err == nil && ctx.Err() == nil {
@@ -125,10 +105,8 @@ func (s *Side) run(ctx context.Context, plan load.Plan, rate float64, lasts time
 }
 
 func (s *Side) fault(r *load.Result) error {
-	if s.served != nil {
-		if err := s.served.ended(); err != nil {
-			return fmt.Errorf("%s has ended: %w", s.Name, err)
-		}
+	if err := s.started.ended(); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
 	}
 	if r.Failed() < r.Done || r.Planned == 0 {
 		return nil

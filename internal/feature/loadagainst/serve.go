@@ -16,9 +16,8 @@ import (
 	"postage/load"
 )
 
-// served is a server that was started.
-type served struct {
-	addr    string
+// started is a server that Serve has started, or none.
+type started struct {
 	source  *build.Source // nil for the working tree
 	process *proc.Process
 	guard   *proc.Watchdog // kills the server's group should this process die
@@ -28,58 +27,58 @@ type served struct {
 // startWithin is how long a server may take until it listens; `go run` builds it first.
 const startWithin = 5 * time.Minute
 
-// serve starts a server by a shell's command, with an address of 127.0.0.1 in place of each {addr},
-// and waits until something listens there.
-func serve(ctx context.Context, command, revision string) (_ *served, err error) {
+// Serve starts the side's server in a revision's code, or for "" in that of the working tree, by a
+// shell's command, with an address of 127.0.0.1 in place of each {addr}. It waits until something
+// listens there.
+func (s *Side) Serve(ctx context.Context, command, revision string) (addr string, err error) {
 	if !strings.Contains(command, "{addr}") {
-		return nil, fmt.Errorf("%q has no {addr}, where the server is told its address", command)
-	}
-	s := new(served)
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
-	cmd := exec.Command("sh", "-c", "")
-	if revision != "" {
-		if s.source, err = build.Revision(ctx, ".", revision); err != nil {
-			return nil, err
-		}
-		if cmd.Dir, err = s.source.Folder(ctx); err != nil {
-			return nil, err
-		}
+		return "", fmt.Errorf("%q has no {addr}, where the server is told its address", command)
 	}
 	port, err := proc.FreePort()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	s.addr = fmt.Sprintf("127.0.0.1:%d", port)
-	cmd.Args[2] = strings.ReplaceAll(command, "{addr}", s.addr)
-	cmd.Stdout, cmd.Stderr = &s.said, &s.said
-	if s.process, err = proc.StartSession(cmd); err != nil {
-		return nil, err
+	addr = fmt.Sprintf("127.0.0.1:%d", port)
+	cmd, server := exec.Command("sh", "-c", strings.ReplaceAll(command, "{addr}", addr)), &s.started
+	cmd.Stdout, cmd.Stderr = &server.said, &server.said
+	if revision != "" {
+		if server.source, err = build.Revision(ctx, ".", revision); err != nil {
+			return "", err
+		}
+		if cmd.Dir, err = server.source.Folder(ctx); err != nil {
+			return "", err
+		}
 	}
-	if s.guard, err = proc.StartWatchdog(-s.process.PID); err != nil {
-		return nil, err
+	if server.process, err = proc.StartSession(cmd); err != nil {
+		return "", err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("nothing listens on %s after %v", s.addr, startWithin))
-	defer cancel()
-	for {
-		if conn, err := net.DialTimeout("tcp", s.addr, time.Second); err == nil {
-			return s, errors.Join(conn.Close(), s.ended())
+	s.Server.PID = server.process.PID // the shell, which has the server as its child
+	if server.guard, err = proc.StartWatchdog(-s.Server.PID); err != nil {
+		return "", err
+	}
+	for deadline := time.Now().Add(startWithin); ; {
+		if conn, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
+			return addr, errors.Join(conn.Close(), server.ended())
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
-		case <-s.process.Done:
-			return nil, s.ended()
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: it said\n%s", context.Cause(ctx), &s.said)
+			return "", context.Cause(ctx)
+		}
+		if err := server.ended(); err != nil {
+			return "", err
+		}
+		if time.Now().After(deadline) {
+			return "", fmt.Errorf("nothing listens on %s after %v: the server said\n%s", addr, startWithin, &server.said)
 		}
 	}
 }
 
 // ended returns how the server has ended, and what it has said; nil while it runs.
-func (s *served) ended() error {
+func (s *started) ended() error {
+	if s.process == nil {
+		return nil
+	}
 	select {
 	case <-s.process.Done:
 		return fmt.Errorf("the server has ended (%v): it said\n%s", s.process.Err(), &s.said)
@@ -89,7 +88,7 @@ func (s *served) ended() error {
 }
 
 // close ends the server, with all that it has started.
-func (s *served) close() error {
+func (s *started) close() error {
 	if s.process != nil {
 		s.process.KillGroup()
 	}
@@ -107,7 +106,7 @@ const comparedAnswers = 20
 
 // Differing sends the first requests of both targets, and says where statuses or bodies differ.
 func Differing(ctx context.Context, old, now *load.Target) (notes []string, err error) {
-	before, after := requests(old), requests(now)
+	before, after := old.All(), now.All()
 	for i := range min(comparedAnswers, len(before)) {
 		oldAnswer, oldErr := ask(ctx, old, before[i])
 		newAnswer, newErr := ask(ctx, now, after[i])
@@ -120,13 +119,6 @@ func Differing(ctx context.Context, old, now *load.Target) (notes []string, err 
 		}
 	}
 	return notes, nil
-}
-
-func requests(t *load.Target) []load.Request {
-	if len(t.Requests) > 0 {
-		return t.Requests
-	}
-	return []load.Request{t.Request}
 }
 
 // ask sends one request to a target, and describes the answer.

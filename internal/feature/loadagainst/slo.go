@@ -36,7 +36,7 @@ func (s *Sides) Search(ctx context.Context, plan load.Plan, objectives []load.Ob
 		side := &s[i]
 		group.Go(func() {
 			plan := plan
-			plan.Lines = side.pool.Lines
+			plan.Lines = side.Pool.Lines
 			best, limit, err := load.Search(ctx, plan, objectives, func(t load.Try) {
 				told(side.Name, t)
 				<-turn
