@@ -98,7 +98,6 @@ func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.
 	}
 	if err := refuse([]refusal{
 		{f.replay != "" && (f.rate.text != "" && f.rate.speed == 0 || flags.Changed("duration")), "--replay says when requests are due", "leave --duration out, and --rate or give it a pace, such as 10x"},
-		{f.rate.stages != nil && flags.Changed("duration"), "--rate says how long its stages last", "leave --duration out"},
 	}); err != nil {
 		return nil, err
 	}
@@ -119,9 +118,6 @@ func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.
 
 // pacer is what the flags but --replay say.
 func (f *loadFlags) pacer() load.Pacer {
-	if f.rate.stages != nil {
-		return f.rate.stages
-	}
 	lasts := f.duration
 	if seconds := float64(f.most) / f.rate.rate; f.most > 0 && seconds < lasts.Seconds() {
 		lasts = time.Duration(seconds * 1e9)
@@ -190,7 +186,6 @@ func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan
 		say(cmd, "%v", err) // what was measured of the requests stays
 	}
 	result.Server = after.Since(&before)
-	seconds.targets(result)
 	if f.html != "" {
 		err = writeFile(f.html, func(w io.Writer) error {
 			return loadpage.HTML(w, loadpage.New(target, result, seconds.began, seconds.page))
@@ -258,7 +253,7 @@ func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []loa
 	}
 	kept, judged := true, false
 	for _, o := range asserts {
-		why := o.Missed(result)
+		why, _ := o.Missed(result)
 		kept = kept && why == ""
 		judged = judged || o.Counts()
 		say(cmd, "--assert '%v': %s", o, cmp.Or(why, "kept"))

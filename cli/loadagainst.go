@@ -4,11 +4,9 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -18,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/internal/feature/build"
 	"postage/internal/feature/loadagainst"
 	"postage/internal/feature/loadpage"
 	"postage/internal/kit/report"
@@ -29,7 +26,6 @@ import (
 // againstFlags are the flags of `postage load` that compare two servers.
 type againstFlags struct {
 	against, serve, out string
-	atOnce              bool
 	gate                []string
 	limits              []loadagainst.Limit
 }
@@ -37,7 +33,6 @@ type againstFlags struct {
 func (f *againstFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.against, "against", "", "compare with the server at this `URL or revision`, in turns: the old side; a revision needs --serve")
 	flags.StringVar(&f.serve, "serve", "", "start both sides with this shell `command`, in their own code; {addr} is where each shall listen")
-	flags.BoolVar(&f.atOnce, "at-once", false, "send to both sides at the same time, half of --rate to each, in place of in turns")
 	flags.StringArrayVar(&f.gate, "gate", nil, "fail if a figure is higher than this `limit` allows, such as p99:5%, cpu:3% or errors:0; may be repeated")
 	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show`; a comparison that was interrupted goes on")
 }
@@ -45,15 +40,18 @@ func (f *againstFlags) register(flags *pflag.FlagSet) {
 // checkAgainst rejects what cannot be combined with a comparison of two servers.
 func (f *loadFlags) checkAgainst(args []string) (err error) {
 	a := &f.sides
-	revision := a.against != "" && !strings.Contains(a.against, "://")
+	if a.against == "" {
+		return refuse([]refusal{{a.serve != "" || len(a.gate) > 0 || a.out != "", "--serve, --gate and --out are for a comparison", "give --against the other server's URL, or a revision"}})
+	}
+	revision := !strings.Contains(a.against, "://")
 	if err := refuse([]refusal{
-		{a.against == "" && (a.serve != "" || a.atOnce || len(a.gate) > 0 || a.out != ""), "--serve, --at-once, --gate and --out are for a comparison", "give --against the other server's URL, or a revision"},
-		{a.against != "" && len(args) == 0, "--against needs the URL of the new side too", "such as http://localhost/orders; with --serve only its path counts"},
+		{len(args) == 0, "--against needs the URL of the new side too", "such as http://localhost/orders; with --serve only its path counts"},
 		{revision && a.serve == "", fmt.Sprintf("--against %s is no URL", a.against), "write http:// before it; for a revision, --serve says how to start the server"},
 		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision, such as HEAD~1"},
-		{a.against != "" && (f.rate.max || f.rate.stages != nil || f.replay != "" || f.fleet.on || f.most > 0), "--against takes turns at one rate", "leave out --rate max, stages, --replay, --max-requests and --kubernetes"},
-		{a.against != "" && f.slo != "" && (a.out != "" || len(a.gate) > 0 || a.atOnce || f.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate, --at-once and --html"},
-		{a.against != "" && (f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0), "--csv, --hdr-log, --prometheus and --assert are about one server", "--out keeps every slice, and --gate judges the difference"},
+		{f.rate.max || f.replay != "" || f.fleet.on || f.most > 0, "--against takes turns at one rate", "leave out --rate max, --replay, --max-requests and --kubernetes"},
+		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), fmt.Sprintf("--server %q: with --against it names two, OLD,NEW", f.server), "with --serve leave it out: what it starts is measured"},
+		{f.slo != "" && (a.out != "" || len(a.gate) > 0 || f.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate and --html"},
+		{f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out keeps every slice, and --gate judges the difference"},
 	}); err != nil {
 		return err
 	}
@@ -70,8 +68,8 @@ func (f *loadFlags) checkAgainst(args []string) (err error) {
 // compare measures two servers in turns.
 func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error) {
 	var sides loadagainst.Sides
-	targets, closeAll, err := f.openSides(cmd, target, &sides)
-	defer func() { err = errors.Join(err, closeAll()) }()
+	targets, err := f.openSides(cmd, target, &sides)
+	defer func() { err = errors.Join(err, sides.Close()) }()
 	if err != nil {
 		return err
 	}
@@ -83,16 +81,19 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	if err != nil {
 		return err
 	}
-	if len(rec.Pairs) == 0 && rec.Header.Slice == 0 {
-		if rec.Header.Notes, err = f.answers(cmd.Context(), targets); err != nil {
-			return err
+	ctx := cmd.Context()
+	if rec.Header.Slice == 0 {
+		if slices.Contains(loadProtos[:3], f.proto) {
+			if rec.Header.Differing, err = loadagainst.Differing(ctx, targets[0], targets[1]); err != nil {
+				return err
+			}
 		}
 		say(cmd, "calibrating: how long a slice has to be, and how long a server needs after a switch")
-		if err := sides.Calibrate(cmd.Context(), plan, &rec.Header); err != nil {
+		if err := sides.Calibrate(ctx, plan, &rec.Header); err != nil {
 			return err
 		}
 	}
-	if cmd.Context().Err() != nil {
+	if ctx.Err() != nil {
 		return lab.ErrInterrupted
 	}
 	if f.sides.out != "" {
@@ -103,7 +104,7 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 		defer func() { err = errors.Join(err, done()) }()
 	}
 	live := newView(cmd.ErrOrStderr())
-	failed := sides.Run(cmd.Context(), plan, rec, func() {
+	failed := sides.Run(ctx, plan, rec, func() {
 		if live.live {
 			live.draw(fmt.Sprintf("%d of %d pairs of slices", len(rec.Pairs), len(rec.Pairs)+rec.PairsLeft()))
 		}
@@ -131,7 +132,7 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 		return report.WriteJSON(cmd.OutOrStdout(), map[string]loadagainst.Capacity{"old": found[0], "new": found[1]})
 	}
 	for i, c := range found {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s  %s: %s holds up to %.0f requests a second; above, %s\n", []string{"old", "new"}[i], sides[i].Name, f.slo, c.Rate, c.Missed)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s holds up to %.0f requests a second; above, %s\n", sides[i].Name, f.slo, c.Rate, c.Missed)
 	}
 	return nil
 }
@@ -162,113 +163,57 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 }
 
 // openSides starts both servers, if they are to be started, and opens connections to them.
-func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *loadagainst.Sides) (targets [2]*load.Target, closeAll func() error, err error) {
-	ctx := cmd.Context()
-	var closers []func() error
-	closeAll = func() error {
-		var errs []error
-		for _, c := range slices.Backward(closers) {
-			errs = append(errs, c())
+func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *loadagainst.Sides) (targets [2]*load.Target, err error) {
+	names, revisions := [2]string{f.sides.against, target.Request.URL.Redacted()}, [2]string{f.sides.against, ""}
+	oldServer, newServer, _ := strings.Cut(f.server, ",")
+	for i, server := range []string{oldServer, newServer} {
+		side, to := &sides[i], target.Request.URL
+		side.Name = names[i]
+		if side.Server, err = load.ParseServer(server); err != nil {
+			return targets, fmt.Errorf("--server: %w", err)
 		}
-		return errors.Join(errs...)
-	}
-	servers, err := f.servers()
-	if err != nil {
-		return targets, closeAll, err
-	}
-	names := [2]string{f.sides.against, cmp.Or(target.Request.URL, &url.URL{}).Redacted()}
-	for i, revision := range []string{f.sides.against, ""} {
-		side := &loadagainst.Side{Name: names[i], Server: servers[i]}
-		sides[i] = side
-		targets[i] = target
 		switch {
 		case f.sides.serve != "":
-			source, err := openSource(ctx, revision)
-			if err != nil {
-				return targets, closeAll, fmt.Errorf("--against: %w", err)
-			}
-			closers = append(closers, source.Close)
-			side.Name = cmp.Or(revision, "the working tree")
-			folder, err := source.Folder(ctx)
-			if err != nil {
-				return targets, closeAll, err
-			}
+			side.Name = cmp.Or(revisions[i], "the working tree")
 			say(cmd, "starting %s", side.Name)
-			served, err := loadagainst.Serve(ctx, f.sides.serve, folder)
+			addr, err := side.Serve(cmd.Context(), f.sides.serve, revisions[i])
 			if err != nil {
-				return targets, closeAll, fmt.Errorf("--serve: %w", err)
+				return targets, fmt.Errorf("--serve: %w", err)
 			}
-			closers = append(closers, func() error { served.Close(); return nil })
-			side.Ended = served.Ended
-			side.Server = load.Server{PID: served.PID()}
-			targets[i] = moved(target, &url.URL{Scheme: target.Request.URL.Scheme, Host: served.Addr})
+			to = &url.URL{Scheme: to.Scheme, Host: addr}
 		case i == 0:
-			u, err := load.ParseURL(f.sides.against)
-			if err != nil {
-				return targets, closeAll, fmt.Errorf("--against: %w", err)
+			if to, err = load.ParseURL(f.sides.against); err != nil {
+				return targets, fmt.Errorf("--against: %w", err)
 			}
-			targets[i] = moved(target, u)
 		}
-		if side.Pool, err = load.Open(ctx, targets[i]); err != nil {
-			return targets, closeAll, fmt.Errorf("%s: %w", side.Name, err)
-		}
-		closers = append(closers, side.Pool.Close)
-	}
-	return targets, closeAll, nil
-}
-
-// openSource is a revision's code, or for "" the working tree's.
-func openSource(ctx context.Context, revision string) (*build.Source, error) {
-	if revision == "" {
-		return build.WorkingTree(ctx, ".")
-	}
-	return build.Revision(ctx, ".", revision)
-}
-
-// servers are whom --server names, the old side first.
-func (f *loadFlags) servers() (servers [2]load.Server, err error) {
-	if f.server == "" {
-		return servers, nil
-	}
-	both := strings.Split(f.server, ",")
-	if len(both) != 2 || f.sides.serve != "" {
-		return servers, hinted(fmt.Errorf("--server %q: with --against it names two, OLD,NEW", f.server), "with --serve leave it out: what it starts is measured")
-	}
-	for i, text := range both {
-		if servers[i], err = load.ParseServer(text); err != nil {
-			return servers, fmt.Errorf("--server: %w", err)
+		targets[i] = moved(target, to)
+		if side.Pool, err = load.Open(cmd.Context(), targets[i]); err != nil {
+			return targets, fmt.Errorf("%s: %w", side.Name, err)
 		}
 	}
-	return servers, nil
+	return targets, nil
 }
 
 // moved is the target on another server. Where there is one request and the URL has a path other
 // than /, that takes the place of the request's.
 func moved(t *load.Target, to *url.URL) *load.Target {
 	out := *t
-	out.Request.URL = onServer(t.Request.URL, to)
-	if len(t.Requests) == 0 && strings.Trim(to.Path, "/") != "" {
-		out.Request.URL = to
-	}
-	out.Requests = slices.Clone(t.Requests)
+	out.Requests = slices.Clone(t.All())
 	for i := range out.Requests {
-		out.Requests[i].URL = onServer(out.Requests[i].URL, to)
+		r := &out.Requests[i]
+		u := *r.URL
+		u.Scheme, u.Host = to.Scheme, to.Host
+		if len(t.Requests) == 0 && strings.Trim(to.Path, "/") != "" {
+			u = *to
+		}
+		r.URL = &u
 	}
 	return &out
 }
 
-func onServer(u, to *url.URL) *url.URL {
-	if u == nil {
-		return nil
-	}
-	moved := *u
-	moved.Scheme, moved.Host = to.Scheme, to.Host
-	return &moved
-}
-
 // record reads what --out has, to go on with it, or begins a record.
 func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*loadagainst.Record, error) {
-	header := loadagainst.NewHeader(f.rate.rate, f.duration, f.sides.atOnce, rand.Uint64())
+	header := loadagainst.NewHeader(f.rate.rate, f.duration, rand.Uint64())
 	header.Old, header.New, header.What = sides[0].Name, sides[1].Name, loadpage.What(target, func(u *url.URL) string { return u.Path })
 	if info, err := os.Stat(f.sides.out); f.sides.out == "" || err != nil || info.Size() == 0 {
 		return &loadagainst.Record{Header: header}, nil
@@ -277,8 +222,8 @@ func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*load
 	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	if why := header.Differs(&rec.Header); why != "" {
-		return nil, hinted(fmt.Errorf("--out %s has another comparison: %s", f.sides.out, why), "give --out another file, or remove it")
+	if old := &rec.Header; old.Title() != header.Title() || old.Load() != header.Load() {
+		return nil, hinted(fmt.Errorf("--out %s has another comparison: %s, %s", f.sides.out, old.Title(), old.Load()), "give --out another file, or remove it")
 	}
 	rec.Header.Seconds = header.Seconds
 	return rec, nil
@@ -286,28 +231,14 @@ func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*load
 
 // showAgainst prints a kept comparison of two servers, or makes a page of it, if the file is one.
 func showAgainst(cmd *cobra.Command, name, page string, form report.Form) (printed bool, err error) {
-	if !loadagainst.Is(name) {
-		return false, nil
-	}
 	rec, err := loadagainst.Load(name)
-	if err != nil {
+	switch {
+	case errors.Is(err, loadagainst.ErrNoRecord), errors.Is(err, os.ErrNotExist):
+		return false, nil
+	case err != nil:
 		return true, err
-	}
-	if page != "" {
+	case page != "":
 		return true, writeFile(page, rec.HTML)
 	}
 	return true, rec.Print(cmd.OutOrStdout(), form)
-}
-
-// answers says where the sides answer differently, by HTTP.
-func (f *loadFlags) answers(ctx context.Context, targets [2]*load.Target) (notes []string, err error) {
-	if !slices.Contains(loadProtos[:2], f.proto) || f.connectTo != "" {
-		return nil, nil
-	}
-	client := &http.Client{
-		Timeout: f.timeout, Transport: &http.Transport{TLSClientConfig: targets[0].TLS},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	defer client.CloseIdleConnections()
-	return loadagainst.Differing(ctx, client, targets[0], targets[1])
 }

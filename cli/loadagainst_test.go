@@ -16,7 +16,7 @@ func TestMovedTarget(t *testing.T) {
 		old, _ := url.Parse("http://a:1/orders?x=1")
 		now, _ := url.Parse(to)
 		one := moved(&load.Target{Request: load.Request{URL: old}}, now)
-		if got := one.Request.URL.String(); got != want {
+		if got := one.Requests[0].URL.String(); got != want {
 			t.Errorf("%s: %s, want %s", to, got, want)
 		}
 		if to != "http://b:2/v2/orders" {

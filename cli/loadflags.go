@@ -54,7 +54,7 @@ var (
 // registerSending registers the flags that say what is sent, and when.
 func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	f.rate.rate = 100
-	flags.Var(&f.rate, "rate", "requests a second, max, stages (10s:0..500,1m:500), or with --replay a pace (10x)")
+	flags.Var(&f.rate, "rate", "requests a second, max, or with --replay a pace (10x)")
 	flags.DurationVar(&f.duration, "duration", 10*time.Second, "how long to send")
 	flags.DurationVar(&f.wait, "wait", 30*time.Second, "how long to wait for answers after that")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long a connection, or an answer, may take")
@@ -67,7 +67,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.IntVarP(&f.conns, "conns", "c", 10, "`number` of connections")
 	flags.IntVar(&f.streams, "streams", 10, "most requests at a time on each (http1: 1)")
 	flags.StringVarP(&f.body, "body", "d", "", "`text` or @file (@- is standard input); for gRPC, the message as JSON")
-	flags.StringVar(&f.targets, "targets", "", "`file` (- is standard input) of requests to send in turn, in place of the URL, in vegeta's formats (lines or JSON)")
+	flags.StringVar(&f.targets, "targets", "", "`file` (- is standard input) of requests to send in turn, in place of the URL, in vegeta's format of lines")
 	flags.StringVar(&f.data, "data", "", "CSV `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
@@ -109,7 +109,7 @@ var loadGroups = []flagGroup{
 	{"When, and how much", "rate duration max-requests arrivals warm-up wait timeout give-up"},
 	{"Where to, and how", "proto conns streams connect-to insecure ca cert key tls-tickets cpu"},
 	{"What is a success", "expect assert slo"},
-	{"Two servers", "against serve at-once gate out"},
+	{"Two servers", "against serve gate out"},
 	{"Output", "json csv html hdr-log prometheus server"},
 	{"On Kubernetes", "kubernetes workers image namespace kubeconfig host-network attach"},
 	{"This command", "help"},
@@ -117,11 +117,10 @@ var loadGroups = []flagGroup{
 
 // A rateFlag is a rate in requests a second, or what stands in its place.
 type rateFlag struct {
-	text   string // as it was given, "" for the default
-	rate   float64
-	max    bool
-	stages load.Stages
-	speed  float64 // of a replay, 0 if it is not given
+	text  string // as it was given, "" for the default
+	rate  float64
+	max   bool
+	speed float64 // of a replay, 0 if it is not given
 }
 
 func (r *rateFlag) String() string {
@@ -137,14 +136,10 @@ func (r *rateFlag) Set(text string) (err error) {
 		r.max = true
 		return nil
 	}
-	if strings.Contains(text, ":") {
-		r.stages, err = load.ParseStages(text)
-		return err
-	}
 	number, pace := strings.CutSuffix(text, "x")
 	rate, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(rate > 0) || math.IsInf(rate, 0) {
-		return errors.New("want requests a second, such as 500, or max, or stages such as 10s:0..500,1m:500")
+		return errors.New("want requests a second, such as 500, or max")
 	}
 	if pace {
 		r.speed = rate
@@ -192,7 +187,6 @@ func (f *loadFlags) check(args []string) error {
 		{!slices.Contains(loadArrivals, f.arrivals), fmt.Sprintf("--arrivals %q", f.arrivals), "want constant or poisson"},
 		{f.arrivals == "poisson" && f.rate.max, "--arrivals poisson needs a rate", "give --rate, such as 100"},
 		{f.conns < 1 || f.streams < 1, "--conns and --streams must be at least 1", ""},
-		{f.rate.stages != nil && f.slo != "", "--slo looks for one rate, and stages have others", "give --rate one to begin with, such as 100"},
 		{f.targets != "" && (len(args) > 0 || f.body != "" || f.verb != ""), "--targets says what is sent", "leave the URL, --body and --request out"},
 		{f.data != "" && f.targets == "" && len(args) == 0, "the built-in server is sent its own request, which has no place for --data", "give a URL or --targets"},
 		{f.warmUp < 0 || f.giveUp < 0, "--warm-up and --give-up must be at least 0", ""},
@@ -200,7 +194,7 @@ func (f *loadFlags) check(args []string) error {
 		{f.slo != "" && (f.csv != "" || f.hlog != "" || f.html != "" || f.prometheus != ""), "--csv, --hdr-log, --html and --prometheus are for one run, and --slo makes several", ""},
 		{f.slo != "" && f.server != "", "--server is for one run, and --slo makes several", ""},
 		{f.most < 0, "--max-requests must be at least 0, which is no limit", ""},
-		{f.most > 0 && (f.slo != "" || f.rate.stages != nil || f.replay != "" || f.arrivals != "constant" || f.fleet.on), "--max-requests is for one run at one rate", "leave out --slo, stages, --replay, --arrivals and --kubernetes"},
+		{f.most > 0 && (f.slo != "" || f.replay != "" || f.arrivals != "constant" || f.fleet.on), "--max-requests is for one run at one rate", "leave out --slo, --replay, --arrivals and --kubernetes"},
 		{len(f.expect) > 0 && (grpc || f.proto == "websocket"), "--expect is for HTTP's statuses", ""},
 		{strings.Contains(f.connectTo, "/") && f.proto == "http3", "--connect-to: QUIC runs over UDP, and not over a UNIX socket", ""},
 		{f.cpu < 0, "--cpu must be at least 0, which is all", ""},

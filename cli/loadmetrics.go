@@ -22,8 +22,8 @@ var latencyBounds = []float64{
 
 // loadMetrics has the figures of the last whole second, for Prometheus to collect.
 type loadMetrics struct {
-	latency                                    prometheus.Histogram
-	answers, failures, target, misses, stopped *prometheus.Desc
+	latency                    prometheus.Histogram
+	answers, failures, stopped *prometheus.Desc
 
 	mu   sync.Mutex
 	last load.Interval // its Paused is the sum since the run began
@@ -40,8 +40,6 @@ func newLoadMetrics() *loadMetrics {
 		}),
 		answers:  desc("answers_total", "Answers by the status of HTTP or gRPC.", "status"),
 		failures: desc("failures_total", "Requests that failed, by reason.", "reason"),
-		target:   desc("target_latency_seconds", "As latency_seconds, by target.", "target"),
-		misses:   desc("target_failures_total", "Requests that failed, by target.", "target"),
 		stopped:  desc("generator_paused_seconds_total", "For how long the generator did not run although it should have: latencies may have this in them."),
 	}
 }
@@ -70,14 +68,6 @@ func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(m.stopped, prometheus.CounterValue, m.last.Paused.Seconds())
 	for status, n := range m.last.Statuses {
 		to <- prometheus.MustNewConstMetric(m.answers, prometheus.CounterValue, float64(n), load.StatusName(status))
-	}
-	for _, t := range m.last.Targets {
-		seconds := map[float64]float64{}
-		for _, q := range load.Percentiles {
-			seconds[q/100] = float64(t.Latency.ValueAtQuantile(q)) / 1e6
-		}
-		to <- prometheus.MustNewConstSummary(m.target, uint64(t.Done), t.Latency.Mean()*float64(t.Done)/1e6, seconds, t.Name)
-		to <- prometheus.MustNewConstMetric(m.misses, prometheus.CounterValue, float64(t.Failed), t.Name)
 	}
 	for why, n := range m.last.Errors {
 		to <- prometheus.MustNewConstMetric(m.failures, prometheus.CounterValue, float64(n), why)

@@ -49,7 +49,7 @@ func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 	}
 	if file := create("csv", f.csv); file != nil {
 		s.csv = csv.NewWriter(file)
-		s.note(s.csv.Write([]string{"from_s", "to_s", "answers", "failed", "p50_ms", "p90_ms", "p99_ms", "max_ms", "target", "generator_paused_ms"}))
+		s.note(s.csv.Write([]string{"from_s", "to_s", "answers", "failed", "p50_ms", "p90_ms", "p99_ms", "max_ms", "generator_paused_ms"}))
 	}
 	if file := create("hdr-log", f.hlog); file != nil {
 		s.hlog = hdrhistogram.NewHistogramLogWriter(file)
@@ -94,7 +94,7 @@ func (s *loadSeconds) told(in load.Interval) {
 		s.page = append(s.page, loadpage.SecondOf(in))
 	}
 	if s.csv != nil {
-		s.line(in.From, in.To, in.Done, in.Failed, h, "", in.Paused)
+		s.line(in)
 	}
 	if s.hlog != nil {
 		h.SetStartTimeMs(s.began.Add(in.From).UnixMilli())
@@ -117,29 +117,20 @@ func short(us int64) string {
 	return fmt.Sprintf("%dµs", us)
 }
 
-// line writes one of the CSV: of a second or, in the end, of a target.
-func (s *loadSeconds) line(from, to time.Duration, done, failed int64, h *hdrhistogram.Histogram, target string, paused time.Duration) {
+// line writes one of the CSV.
+func (s *loadSeconds) line(in load.Interval) {
 	decimal := func(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
-	line := []string{decimal(from.Seconds()), decimal(to.Seconds()), strconv.FormatInt(done, 10), strconv.FormatInt(failed, 10)}
-	for _, us := range []int64{h.ValueAtQuantile(50), h.ValueAtQuantile(90), h.ValueAtQuantile(99), h.Max()} {
+	line := []string{decimal(in.From.Seconds()), decimal(in.To.Seconds()), strconv.FormatInt(in.Done, 10), strconv.FormatInt(in.Failed, 10)}
+	for _, us := range []int64{in.Latency.ValueAtQuantile(50), in.Latency.ValueAtQuantile(90), in.Latency.ValueAtQuantile(99), in.Latency.Max()} {
 		text := "" // no answer came
-		if done > 0 {
+		if in.Done > 0 {
 			text = decimal(float64(us) / 1e3)
 		}
 		line = append(line, text)
 	}
-	s.note(s.csv.Write(append(line, target, decimal(paused.Seconds()*1e3))))
+	s.note(s.csv.Write(append(line, decimal(in.Paused.Seconds()*1e3))))
 	s.csv.Flush()
 	s.note(s.csv.Error())
-}
-
-// targets adds the targets' figures of the whole run to the CSV.
-func (s *loadSeconds) targets(r *load.Result) {
-	for _, t := range r.Targets {
-		if s.csv != nil {
-			s.line(0, r.Elapsed, t.Done, t.Failed, t.Latency.Histogram, t.Name, r.Paused)
-		}
-	}
 }
 
 // close ends the files and returns what went wrong with them.

@@ -80,10 +80,7 @@ const oneLoopMost = 10_000
 // refuseProxy refuses the proxy that the environment names for a target. Its connections would be
 // the proxy's, and so would the latencies.
 func refuseProxy(t *load.Target) error {
-	u := t.Request.URL
-	if len(t.Requests) > 0 {
-		u = t.Requests[0].URL
-	}
+	u := t.All()[0].URL
 	if t.ConnectTo != "" {
 		return nil
 	}
@@ -136,10 +133,7 @@ func (f *loadFlags) fillIn(cmd *cobra.Command, t *load.Target) error {
 		t.Request.Header.Set("Content-Type", "application/json")
 	}
 	if f.data != "" {
-		if len(t.Requests) == 0 {
-			t.Requests = []load.Request{t.Request}
-		}
-		filled, rows, left, err := load.FillIn(t.Requests, f.data)
+		filled, rows, left, err := load.FillIn(t.All(), f.data)
 		if err != nil {
 			return fmt.Errorf("--data: %w", err)
 		}
@@ -147,11 +141,7 @@ func (f *loadFlags) fillIn(cmd *cobra.Command, t *load.Target) error {
 			say(cmd, "--data: the first %s are used, in turn: more take too much memory", words.Counted(rows, "row"))
 		}
 	}
-	all := t.Requests
-	if len(all) == 0 {
-		all = []load.Request{t.Request}
-	}
-	for _, r := range all {
+	for _, r := range t.All() {
 		if r.URL != nil && f.replay == "" && unfilled.MatchString(r.URL.Path+r.URL.RawQuery) {
 			return hinted(fmt.Errorf("the URL %s has {{name}} in it, and nothing to fill it with", r.URL.Redacted()), "give --data FILE, whose columns have these names")
 		}

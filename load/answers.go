@@ -96,8 +96,7 @@ func (a *answerValues) value(kind, name string) string {
 }
 
 // completed returns a function that fills in the values of earlier answers.
-func (v *visitor) completed(take func() Request) func() Request {
-	v.kept = &answerValues{json: map[string]any{}, header: http.Header{}, cookie: map[string]string{}}
+func (a *answerValues) completed(take func() Request) func() Request {
 	return func() Request {
 		r := take()
 		if !r.linked() {
@@ -105,7 +104,7 @@ func (v *visitor) completed(take func() Request) func() Request {
 		}
 		return r.filled(answerValue, func(match string) (string, bool) {
 			m := answerValue.FindStringSubmatch(match)
-			return v.kept.value(m[1], m[2]), true
+			return a.value(m[1], m[2]), true
 		})
 	}
 }

@@ -68,6 +68,9 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 		requests = append(requests, http2Request{append(fields, r.fields()...), append(body, data...), r.group})
 	}
 	if method.IsStreamingClient() || method.IsStreamingServer() || t.plain {
+		if t.secure() && t.Request.Header.Get("Host") != "" {
+			return errors.New("header field Host: over TLS grpc-go, which sends streams, names the URL's host")
+		}
 		return openStreams(t, p, method, streams)
 	}
 	return p.addHTTP2(t, requests, replied)
@@ -132,38 +135,16 @@ func repliedWell(s *stream) error {
 	return nil
 }
 
-// grpcClient returns grpc-go's client, which connects as everything else does.
+// grpcClient returns grpc-go's client, which connects as everything else does. Over TLS its requests
+// name the server by its certificate's name alone.
 func (t *Target) grpcClient() (*grpc.ClientConn, error) {
-	creds := insecure.NewCredentials()
-	if t.secure() {
-		config := t.tls("h2")
-		creds = unnamed{credentials.NewTLS(config), config.ServerName}
+	config := t.tls("h2")
+	creds, authority := credentials.NewTLS(config), config.ServerName
+	if !t.secure() {
+		creds, authority = insecure.NewCredentials(), t.Request.host()
 	}
-	return grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithAuthority(t.Request.host()),
-		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
+	return grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithAuthority(authority), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialMetered(ctx, "", "") }))
-}
-
-// unnamed credentials expect a server by a name of their own. Without them grpc-go wants requests to
-// name the same server as the certificate.
-type unnamed struct {
-	credentials.TransportCredentials
-	expected string
-}
-
-func (c unnamed) ClientHandshake(ctx context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return c.TransportCredentials.ClientHandshake(ctx, c.expected, conn)
-}
-
-func (c unnamed) Info() (info credentials.ProtocolInfo) {
-	info = c.TransportCredentials.Info()
-	//lint:ignore SA1019 grpc-go still compares this field with the authority
-	info.ServerName = ""
-	return info
-}
-
-func (c unnamed) Clone() credentials.TransportCredentials {
-	return unnamed{c.TransportCredentials.Clone(), c.expected}
 }
 
 // findMethod finds the description of the method in a file, or asks the server.

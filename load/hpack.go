@@ -126,8 +126,6 @@ type headerDecoder struct {
 	blocks  [2]knownBlock // headers that came
 	oldest  int           // index of the older of them
 	delayed []int         // indices of blocks that came again and have yet to change the table
-	// delayedAdds is the number of fields that they add.
-	delayedAdds int
 }
 
 // field takes in one field of a header.
@@ -182,7 +180,7 @@ func (d *headerDecoder) decode(block []byte) (answer, error) {
 			return d.got, err
 		}
 	}
-	d.delayed, d.delayedAdds = d.delayed[:0], 0
+	d.delayed = d.delayed[:0]
 	if err := d.decodeNow(block); err != nil {
 		return d.got, err
 	}
@@ -212,16 +210,14 @@ func (d *headerDecoder) decodeNow(block []byte) error {
 	return nil
 }
 
-// delay notes that the fields of a known block have to be added to the table. Those that later ones
-// would push out of it are forgotten.
+// delay notes that the fields of a known block have to be added to the table. Each adds one at
+// least, so that the last delayedMost blocks alone fill the table.
 func (d *headerDecoder) delay(i int) {
 	d.tableChanged()
-	d.delayed = append(d.delayed, i)
-	d.delayedAdds += d.blocks[i].adds
-	for first := d.blocks[d.delayed[0]].adds; d.delayedAdds-first >= delayedMost; first = d.blocks[d.delayed[0]].adds {
-		d.delayed = append(d.delayed[:0], d.delayed[1:]...)
-		d.delayedAdds -= first
+	if len(d.delayed) == 2*delayedMost {
+		d.delayed = append(d.delayed[:0], d.delayed[delayedMost:]...)
 	}
+	d.delayed = append(d.delayed, i)
 }
 
 // tableChanged forgets known blocks in which an index may now mean another field.

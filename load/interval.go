@@ -18,8 +18,6 @@ type Interval struct {
 	Errors   map[string]int64
 	// Paused is how long the generator did not run. Latencies may be longer by that.
 	Paused time.Duration
-	// Targets has the figures of each target since the run began, if Plan.Targets names any.
-	Targets []TargetResult
 }
 
 // tellIntervals calls Told after each interval. stop tells the last one.
@@ -53,9 +51,6 @@ func (r *run) tellIntervals() (stop func()) {
 			t.mu.Unlock()
 		}
 		in.Done = sum.TotalCount()
-		if len(r.plan.Targets) > 0 {
-			in.Targets = r.soFar().Targets
-		}
 		r.plan.Told(in)
 		from = to
 	}

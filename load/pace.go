@@ -18,7 +18,7 @@ type Pacer interface {
 	Span() (requests float64, lasts time.Duration)
 }
 
-var _ = []Pacer{Constant{}, Stages{}, Times{}}
+var _ = []Pacer{Constant{}, Times{}}
 
 // Constant is a constant rate. At a rate of 0 the lines send as many requests as they can.
 type Constant struct {

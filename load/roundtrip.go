@@ -7,12 +7,14 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"golang.org/x/net/publicsuffix"
 )
 
 // An exchange is a connection of net/http or quic-go. Several lines may share it.
@@ -91,11 +93,11 @@ func (p *Pool) addExchanges(t *Target, users int, read func(*Work, *http.Respons
 		for range users {
 			line := &roundTripper{exchange: x, target: t, take: take, read: read}
 			if t.Cookies {
-				visitor := newVisitor(x.RoundTripper)
-				line.RoundTripper = visitor
-				line.take = inTurn(t.Requests) // each visitor does all of them in order
+				line.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // it never fails
+				line.take = inTurn(t.Requests)                                                       // each visitor does all of them in order
 				if t.linked() {
-					line.take = visitor.completed(line.take)
+					line.kept = &answerValues{json: map[string]any{}, header: http.Header{}, cookie: map[string]string{}}
+					line.take = line.kept.completed(line.take)
 				}
 			}
 			p.Lines = append(p.Lines, line)
@@ -104,7 +106,8 @@ func (p *Pool) addExchanges(t *Target, users int, read func(*Work, *http.Respons
 	return nil
 }
 
-// A roundTripper is a line that sends one request at a time over an exchange.
+// A roundTripper is a line that sends one request at a time over an exchange. With a cookie jar it
+// is a visitor.
 type roundTripper struct {
 	exchange
 	target *Target
@@ -112,6 +115,8 @@ type roundTripper struct {
 	// read reads what a successful answer says, and returns when it was answered, zero for now; nil
 	// to read past it.
 	read func(w *Work, r *http.Response) (answered time.Time, err error)
+	jar  http.CookieJar
+	kept *answerValues // nil if no request uses a value of an answer
 	buf  []byte
 }
 
@@ -131,19 +136,22 @@ func (l *roundTripper) Serve(ctx context.Context, w *Work) {
 	})
 }
 
+func notFollowed(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 // send sends a request and reads the whole answer.
 func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 	request := l.take()
 	o.group = request.group
 	r := (&http.Request{
-		Method: request.Method, URL: request.URL, Host: request.host(), Header: request.Header,
+		Method: request.Method, URL: request.URL, Host: request.host(), Header: request.Header.Clone(),
 	}).WithContext(ctx)
 	if len(request.Body) > 0 {
 		r.Body = io.NopCloser(bytes.NewReader(request.Body))
 		r.ContentLength = int64(len(request.Body))
 	}
 	sent := time.Now()
-	response, err := l.RoundTrip(r)
+	client := http.Client{Transport: l.exchange, Jar: l.jar, CheckRedirect: notFollowed}
+	response, err := client.Do(r)
 	if err != nil {
 		// What net/http calls the end of a connection of HTTP/2; it does not export the second.
 		if o.err = err; errors.Is(err, io.ErrUnexpectedEOF) || strings.HasSuffix(err.Error(), "client conn could not be established") {
@@ -153,6 +161,11 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 	}
 	defer response.Body.Close()
 	o.begins = time.Since(sent)
+	if l.kept != nil {
+		if o.err = l.kept.read(response); o.err != nil {
+			return o
+		}
+	}
 	o.status, o.err = response.StatusCode, l.target.unsuccessful(response.StatusCode)
 	if l.read != nil && o.err == nil {
 		body := &endedBody{ReadCloser: response.Body}

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/procfs"
 
 	"postage/internal/sys/proc"
 )
@@ -74,42 +73,28 @@ const ticks = 100
 // treeCPU returns the CPU time of a process and of those that it started. Ended ones count once their
 // parents have waited for them.
 func treeCPU(pid int) (sum time.Duration, err error) {
-	files, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil || len(files) == 0 {
-		return 0, errors.Join(errors.New("there is no /proc: give the URL of its metrics"), err)
+	all, err := procfs.AllProcs()
+	if err != nil {
+		return 0, fmt.Errorf("give the URL of its metrics: %w", err)
 	}
-	used, endedChildren, children := map[int]time.Duration{}, map[int]time.Duration{}, map[int][]int{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
+	known, children := map[int]procfs.ProcStat{}, map[int][]int{}
+	for _, p := range all {
+		if s, err := p.Stat(); err == nil { // else it has ended
+			known[p.PID] = s
+			children[s.PPID] = append(children[s.PPID], p.PID)
 		}
-		id, err := strconv.Atoi(strings.Split(file, "/")[2])
-		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])) // after the name: state, parent, …
-		if err != nil || len(fields) < 15 {
-			continue
-		}
-		for i, field := range fields[11:15] { // user and system time, its own and its ended children's
-			n, _ := strconv.ParseInt(field, 10, 64)
-			lasted := time.Duration(n) * time.Second / ticks
-			used[id] += lasted
-			if i >= 2 {
-				endedChildren[id] += lasted
-			}
-		}
-		parent, _ := strconv.Atoi(fields[1])
-		children[parent] = append(children[parent], id)
 	}
-	if _, runs := used[pid]; !runs {
+	if _, runs := known[pid]; !runs {
 		return 0, errors.New("there is no such process")
 	}
 	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
-		own := used[queue[0]]
-		if exact, err := proc.CPUOf(queue[0]); err == nil {
-			own = exact + endedChildren[queue[0]]
+		s := known[queue[0]]
+		own, err := proc.CPUOf(s.PID)
+		if err != nil {
+			own = time.Duration(s.UTime+s.STime) * time.Second / ticks
 		}
-		sum += own
-		queue = append(queue, children[queue[0]]...)
+		sum += own + time.Duration(s.CUTime+s.CSTime)*time.Second/ticks
+		queue = append(queue, children[s.PID]...)
 	}
 	return sum, nil
 }

@@ -13,24 +13,23 @@ import (
 )
 
 // An Objective is a bound on one figure of a run: a latency (p99<5ms, max<=1s, mean<2ms), the share
-// of requests that fail or have a status or a class of them (errors<0.1%, 503<=1%, 2xx>99%), or the
-// requests a second (rate>=990).
+// of requests that fail (errors<0.1%), or the requests a second (rate>=990).
 type Objective struct {
 	Figure, Operator string
 	Bound            float64 // ns, a share from 0 to 1, or requests a second
-	text             string
+	// percentile is a latency's: 100 for the maximum, 0 for the mean.
+	percentile float64
+	text       string
 }
 
-// objective has gRPC's statuses one by one: a misspelt one would always be kept.
-var objective = regexp.MustCompile(`^(p[0-9.]+|max|mean|rate|errors|[1-9][0-9]?|[1-5](?:xx|[0-9][0-9])|OK|Canceled|Unknown|InvalidArgument|DeadlineExceeded|NotFound|AlreadyExists|PermissionDenied|` +
-	`ResourceExhausted|FailedPrecondition|Aborted|OutOfRange|Unimplemented|Internal|Unavailable|DataLoss|Unauthenticated)(<=?|>=?)(.+)$`)
+var objective = regexp.MustCompile(`^(p[0-9.]+|max|mean|rate|errors)(<=?|>=?)(.+)$`)
 
 // ParseObjectives reads objectives such as "p99<5ms" or "p99.9<20ms,errors<0.1%".
 func ParseObjectives(text string) (out []Objective, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		o, ok := parseObjective(strings.TrimSpace(part))
 		if !ok {
-			return nil, fmt.Errorf("objective %q: want one such as p99<5ms, max<=1s, mean<2ms, errors<0.1%%, 503<1%%, Unavailable<1%% or rate>=990", part)
+			return nil, fmt.Errorf("objective %q: want one such as p99<5ms, max<=1s, mean<2ms, errors<0.1%% or rate>=990", part)
 		}
 		out = append(out, o)
 	}
@@ -43,88 +42,63 @@ func parseObjective(text string) (o Objective, ok bool) {
 		return o, false
 	}
 	o = Objective{Figure: m[1], Operator: m[2], text: text}
+	number, share := strings.CutSuffix(m[3], "%")
 	var err error
-	switch {
-	case o.latency():
+	switch o.Figure {
+	case "rate":
+		o.Bound, err = strconv.ParseFloat(m[3], 64)
+	case "errors":
+		o.Bound, err = strconv.ParseFloat(number, 64)
+		if o.Bound /= 100; !share || o.Bound > 1 {
+			return o, false
+		}
+	case "max":
+		o.percentile = 100
+	case "mean":
+	default:
+		p, err := strconv.ParseFloat(o.Figure[1:], 64)
+		if err != nil || !(p > 0 && p <= 100) {
+			return o, false
+		}
+		o.percentile = p
+	}
+	if o.latency() {
 		var d time.Duration
 		d, err = time.ParseDuration(m[3])
 		o.Bound = float64(d)
-		if strings.HasPrefix(o.Figure, "p") {
-			p, err := strconv.ParseFloat(o.Figure[1:], 64)
-			ok = err != nil || !(p > 0 && p <= 100)
-		}
-	case o.Figure == "rate":
-		o.Bound, err = strconv.ParseFloat(m[3], 64)
-	default:
-		number, share := strings.CutSuffix(m[3], "%")
-		o.Bound, err = strconv.ParseFloat(number, 64)
-		ok = !share || o.Bound > 100
-		o.Bound /= 100
-		if n, err := strconv.Atoi(o.Figure); err == nil {
-			o.Figure = StatusName(n) // by which Missed looks for it
-		}
 	}
-	return o, !ok && err == nil && (o.Bound > 0 || o.Bound == 0 && o.Operator != "<")
+	return o, err == nil && (o.Bound > 0 || o.Bound == 0 && o.Operator != "<")
 }
 
-// latency reports whether the objective is about a latency.
-func (o Objective) latency() bool {
-	return o.Figure == "max" || o.Figure == "mean" || strings.HasPrefix(o.Figure, "p")
-}
+// Counts reports whether the objective says how many requests may fail.
+func (o Objective) Counts() bool { return o.Figure == "errors" }
 
-// Counts reports whether the objective says how many requests may fail, or have a status.
-func (o Objective) Counts() bool { return !o.latency() && o.Figure != "rate" }
-
-// percentile is the one that decides whether the generator was on time.
-func (o Objective) percentile() float64 {
-	switch o.Figure {
-	case "max":
-		return 100
-	case "mean":
-		return 99
-	}
-	p, _ := strconv.ParseFloat(o.Figure[1:], 64) // it was parsed before
-	return p
-}
+func (o Objective) latency() bool { return o.Figure != "errors" && o.Figure != "rate" }
 
 func (o Objective) String() string { return o.text }
 
 // Missed returns why a result misses the objective, "" if it keeps it. A latency keeps it if the most
-// that it may be does, and misses it if the least does. Otherwise the result shows nothing.
-func (o Objective) Missed(r *Result) string {
-	why, _ := o.missed(r)
-	return why
-}
-
-// missed is Missed, and says whether the generator is why nothing is known.
-func (o Objective) missed(r *Result) (why string, generator bool) {
-	var got float64
-	var say func() string
-	switch {
-	case o.latency():
-		return o.missedLatency(r)
-	case o.Figure == "rate":
-		got = r.Achieved
+// that it may be does, and misses it if the least does. Otherwise the result shows nothing, and
+// generator says that the generator is why.
+func (o Objective) Missed(r *Result) (why string, generator bool) {
+	switch o.Figure {
+	case "rate":
+		got := r.Achieved
 		if r.Planned > 0 && r.Rate > 0 { // random arrivals are more or fewer by chance
 			got = r.Rate * float64(r.Account.SentOnTime) / float64(r.Planned)
 		}
-		say = func() string { return fmt.Sprintf("the rate is %.4g", got) }
-	case o.Figure == "errors":
-		got = float64(r.Failed()) / float64(max(1, r.Done))
-		say = func() string { return fmt.Sprintf("%.3g%% of requests failed", 100*got) }
-	default:
-		for status, n := range r.Statuses {
-			name := StatusName(status)
-			if class, all := strings.CutSuffix(o.Figure, "xx"); name == o.Figure || all && len(name) == 3 && name[:1] == class {
-				got += float64(n) / float64(max(1, r.Done))
-			}
+		if !o.holds(got) {
+			why = fmt.Sprintf("the rate is %.4g", got)
 		}
-		say = func() string { return fmt.Sprintf("%.3g%% of answers are %s", 100*got, o.Figure) }
+		return why, false
+	case "errors":
+		got := float64(r.Failed()) / float64(max(1, r.Done))
+		if !o.holds(got) {
+			why = fmt.Sprintf("%.3g%% of requests failed", 100*got)
+		}
+		return why, false
 	}
-	if o.holds(got) {
-		return "", false
-	}
-	return say(), false
+	return o.missedLatency(r)
 }
 
 func (o Objective) holds(got float64) bool {
@@ -143,7 +117,7 @@ func (o Objective) missedLatency(r *Result) (why string, generator bool) {
 	if r.Done == 0 || r.overloaded() || r.fault != "" {
 		return r.Invalid(), false
 	}
-	least, most, bounded := r.Between(o.percentile())
+	least, most, bounded := r.Between(o.percentile)
 	if o.Figure == "mean" {
 		least = time.Duration(r.Least.Mean())
 		most = time.Duration(r.Latency.Mean())
@@ -180,7 +154,7 @@ func Missed(r *Result, objectives []Objective) (why string, generator bool) {
 		return why, false
 	}
 	for _, o := range objectives {
-		why, generator := o.missed(r)
+		why, generator := o.Missed(r)
 		if why != "" {
 			return why, generator || o.latency() && r.Busy() > 0.9
 		}

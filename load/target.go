@@ -58,6 +58,14 @@ type Target struct {
 	plain  bool                                                                   // without loops, as on other systems than Linux
 }
 
+// All are the requests that are sent in turn.
+func (t *Target) All() []Request {
+	if len(t.Requests) == 0 {
+		return []Request{t.Request}
+	}
+	return t.Requests
+}
+
 // Pool is a target's connections.
 type Pool struct {
 	Lines []Line
@@ -112,10 +120,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 
 // checkRequests completes the requests and rejects those that cannot be sent.
 func (t *Target) checkRequests() error {
-	if len(t.Requests) == 0 {
-		t.Requests = []Request{t.Request}
-	}
-	t.Requests = slices.Clone(t.Requests)
+	t.Requests = slices.Clone(t.All())
 	first := t.Requests[0].URL
 	for i := range t.Requests {
 		r := &t.Requests[i]

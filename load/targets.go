@@ -18,32 +18,55 @@ import (
 	"strings"
 )
 
-// ReadTargets reads requests in either of vegeta's formats
-// (https://github.com/tsenart/vegeta#http-format). One has lines: a method and a URL, header
-// fields, "@file" for a body, and an empty line between requests. The other has one JSON object a
-// line, with method, url, header and body in base64. A body's file is looked for beside the targets'
-// file. Requests with the same method and URL have the same target.
-func ReadTargets(path string) ([]Request, error) {
+// newRequest matches the first line of a request.
+var newRequest = regexp.MustCompile(`^[A-Z]+\s+\S+://`)
+
+// ReadTargets reads requests in vegeta's format (https://github.com/tsenart/vegeta#http-format):
+// lines with a method and a URL, header fields, "@file" for a body, and an empty line between
+// requests. A body's file is looked for beside the targets' file. Requests with the same method and
+// URL have the same target.
+func ReadTargets(path string) (out []Request, err error) {
 	text, err := readAll(path)
 	if err != nil {
 		return nil, err
 	}
-	read := readHTTPTargets
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		read = readJSONTargets
+	var r *Request
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		n++
+		fail := func(err error) error { return fmt.Errorf("%s:%d: %w", path, n, err) }
+		name, value, field := strings.Cut(line, ":")
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case line == "":
+			r = nil
+		case r == nil || newRequest.MatchString(line): // vegeta needs no empty line
+			method, address, _ := strings.Cut(line, " ")
+			u, err := ParseURL(strings.TrimSpace(address))
+			if err != nil {
+				return nil, fail(fmt.Errorf("want a method and a URL: %w", err))
+			}
+			out = append(out, Request{Method: method, URL: u, Header: http.Header{}, Target: method + " " + unescapeBraces(u.RequestURI())})
+			r = &out[len(out)-1]
+		case strings.HasPrefix(line, "@"):
+			file := line[1:]
+			if !filepath.IsAbs(file) {
+				file = filepath.Join(filepath.Dir(path), file)
+			}
+			if r.Body, err = os.ReadFile(file); err != nil {
+				return nil, fail(err)
+			}
+		case !field || name == "" || strings.ContainsAny(name, " \t"):
+			return nil, fail(fmt.Errorf("%q: want name: value, @file, or an empty line before the next request", line))
+		default:
+			r.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+		}
 	}
-	all, err := read(path, text)
-	if err != nil {
-		return nil, err
-	}
-	if len(all) == 0 {
+	if len(out) == 0 {
 		return nil, fmt.Errorf("%s has no requests", path)
 	}
-	for i := range all {
-		r := &all[i]
-		r.Target = cmp.Or(r.Method, http.MethodGet) + " " + unescapeBraces(r.URL.RequestURI())
-	}
-	return all, nil
+	return out, nil
 }
 
 // readAll reads a file; "-" is standard input.
@@ -63,74 +86,6 @@ func ParseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("URL %q: want http://… or https://…", text)
 	}
 	return u, nil
-}
-
-// newRequest matches the first line of a request.
-var newRequest = regexp.MustCompile(`^[A-Z]+\s+\S+://`)
-
-func readHTTPTargets(path string, text []byte) (out []Request, err error) {
-	var r *Request
-	n := 0
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		n++
-		fail := func(err error) error { return fmt.Errorf("%s:%d: %w", path, n, err) }
-		name, value, field := strings.Cut(line, ":")
-		switch {
-		case strings.HasPrefix(line, "#"):
-		case line == "":
-			r = nil
-		case r == nil || newRequest.MatchString(line): // vegeta needs no empty line
-			method, address, _ := strings.Cut(line, " ")
-			u, err := ParseURL(strings.TrimSpace(address))
-			if err != nil {
-				return nil, fail(fmt.Errorf("want a method and a URL: %w", err))
-			}
-			out = append(out, Request{Method: method, URL: u, Header: http.Header{}})
-			r = &out[len(out)-1]
-		case strings.HasPrefix(line, "@"):
-			file := line[1:]
-			if !filepath.IsAbs(file) {
-				file = filepath.Join(filepath.Dir(path), file)
-			}
-			if r.Body, err = os.ReadFile(file); err != nil {
-				return nil, fail(err)
-			}
-		case !field || name == "" || strings.ContainsAny(name, " \t"):
-			return nil, fail(fmt.Errorf("%q: want name: value, @file, or an empty line before the next request", line))
-		default:
-			r.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
-		}
-	}
-	return out, nil
-}
-
-func readJSONTargets(path string, text []byte) (out []Request, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	for n := 1; ; n++ {
-		var target struct {
-			Method string
-			URL    string
-			Header http.Header
-			Body   []byte
-		}
-		if err := decoder.Decode(&target); errors.Is(err, io.EOF) {
-			return out, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("%s: request %d: %w", path, n, err)
-		}
-		u, err := ParseURL(target.URL)
-		if err != nil {
-			return nil, fmt.Errorf("%s: request %d: %w", path, n, err)
-		}
-		r := Request{Method: target.Method, URL: u, Header: http.Header{}, Body: target.Body}
-		for name, values := range target.Header {
-			for _, value := range values {
-				r.Header.Add(name, value)
-			}
-		}
-		out = append(out, r)
-	}
 }
 
 // FillIn replaces {{name}} by the values of a file, in URLs, header fields and bodies: it returns

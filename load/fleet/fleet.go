@@ -39,7 +39,8 @@ const (
 	// silence stops, and is not waited for.
 	reportEvery = time.Second
 	silence     = 30 * time.Second
-	// startIn is how long before the first request the start time is published.
+	// startIn is how long before the first request the start time is published. Workers ask for it
+	// every second.
 	startIn = 3 * time.Second
 	// refusing is how long a cluster may refuse what is asked: a server that has just started knows
 	// no rights yet.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"postage/internal/sys/kube"
 )
@@ -45,11 +43,11 @@ type follower struct {
 
 // reach is whether the cluster answers.
 type reach struct {
-	reached  time.Time            // when it last did
-	lost     bool                 // it was said that it does not
-	regained time.Time            // when it answered for the first time after that
-	last     error                // the last error
-	refused  map[string]time.Time // since when it refuses something
+	reached  time.Time // when it last did
+	lost     bool      // it was said that it does not
+	regained time.Time // when it answered for the first time after that
+	last     error     // the last error
+	refused  time.Time // since when it refuses something; zero if it does not
 }
 
 // heardWorker is a worker that has reported.
@@ -66,7 +64,7 @@ func (c *Client) follower(job string, say func(string)) *follower {
 		client: c, job: job, say: say,
 		reports: map[string]report{}, workers: map[int]*heardWorker{},
 		told: now, why: map[string]bool{},
-		reach: reach{reached: now, regained: now, refused: map[string]time.Time{}},
+		reach: reach{reached: now, regained: now},
 	}
 }
 
@@ -84,104 +82,89 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 	return merge(&f.plan, f.reports), nil
 }
 
-// gather follows the Job until there is nothing more to wait for.
+// gather looks at the Job and the reports until there is nothing more to wait for.
 func (f *follower) gather(ctx context.Context) error {
-	on, stop := context.WithCancel(context.WithoutCancel(ctx)) // until after an interruption
-	changes := make(chan change)
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	defer stop()
-	watching.Go(func() { f.watchReports(on, changes) })
+	on := context.WithoutCancel(ctx) // until after an interruption
 	ticker := time.NewTicker(reportEvery)
 	defer ticker.Stop()
-	if err := f.look(on); err != nil {
-		return err
-	}
 	interrupted := ctx.Done()
 	var until time.Time // the end of the farewell
 	for {
-		var err error
-		select {
-		case c := <-changes:
-			if c.report != nil {
-				err = f.take(c.report)
-			} else {
-				err = f.refusal("watch ConfigMaps", c.err)
-			}
-		case <-ticker.C:
-			err = f.refusal("read the Job", f.look(on))
-		case <-interrupted:
-		}
-		if err != nil {
-			return err
+		err := f.look(on)
+		if f.version == "" && err != nil {
+			return err // there is no such Job
 		}
 		now := time.Now()
-		if ctx.Err() != nil && interrupted != nil { // perhaps while something else was done
+		if ctx.Err() != nil && interrupted != nil {
 			interrupted, until = nil, now.Add(farewell)
 		}
 		switch {
 		case now.Sub(f.reach.reached) > giveUp:
 			return f.reach.last
 		case ctx.Err() != nil && (f.plan.Start.IsZero() || now.After(until)), f.complete(now):
-			return f.read(on)
-		case ctx.Err() != nil && f.plan.Stop.IsZero() && f.version != "":
+			return nil
+		case err != nil:
+		case ctx.Err() != nil && f.plan.Stop.IsZero():
 			plan := f.plan
 			plan.Stop = now
 			err = f.publish(on, plan)
 		case ctx.Err() == nil:
 			err = f.start(on)
 		}
-		if err := f.refusal("change a ConfigMap", err); err != nil {
+		if err := f.refusal(err); err != nil {
 			return err
 		}
-	}
-}
-
-// change is a report that has come or has changed. Without one, the watch has ended.
-type change struct {
-	report *corev1.ConfigMap
-	err    error
-}
-
-func (f *follower) watchReports(ctx context.Context, changes chan<- change) {
-	tell := func(c change) bool {
 		select {
-		case changes <- c:
-			return true
-		case <-ctx.Done():
-			return false
+		case <-ticker.C:
+		case <-interrupted:
 		}
 	}
-	report := func(object *corev1.ConfigMap) bool { return tell(change{report: object}) }
-	for tell(change{err: f.client.watch(ctx, f.selection(), report)}) {
-		time.Sleep(100 * time.Millisecond)
-	}
 }
 
-// look reads the Job and its plan, and names the workers from which nothing comes.
+// look reads the Job, its plan and the reports, and names the workers from which nothing comes.
 func (f *follower) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
-	job, err := f.client.jobs.Get(ctx, f.job, metav1.GetOptions{})
-	if err == nil {
-		var object *corev1.ConfigMap
-		if object, err = f.client.maps.Get(ctx, f.job, metav1.GetOptions{}); err == nil {
-			err = json.Unmarshal([]byte(object.Data["plan"]), &f.plan)
-			f.version = object.ResourceVersion
-		}
-	}
+	err := f.read(ctx)
 	now := time.Now()
 	f.answered(now, err)
 	if err != nil {
 		return err
 	}
-	f.ended = slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
-	})
 	if f.plan.Start.IsZero() {
 		f.reasons(ctx, now)
 	} else {
 		f.nameSilent(now)
+	}
+	return nil
+}
+
+// read reads the reports last: those of a Job that has ended are then complete.
+func (f *follower) read(ctx context.Context) error {
+	job, err := f.client.jobs.Get(ctx, f.job, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	object, err := f.client.maps.Get(ctx, f.job, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	plan, err := planOf(object)
+	if err != nil {
+		return err
+	}
+	all, err := f.client.maps.List(ctx, f.selection())
+	if err != nil {
+		return err
+	}
+	f.plan, f.version = *plan, object.ResourceVersion
+	f.ended = slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+	})
+	for i := range all.Items {
+		if err := f.take(&all.Items[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -242,18 +225,17 @@ func (f *follower) answered(now time.Time, err error) {
 
 // refusal returns an error only if the cluster has been refusing something for some time. Others
 // pass: it is asked again.
-func (f *follower) refusal(what string, err error) error {
+func (f *follower) refusal(err error) error {
 	if err != nil {
 		f.reach.last = err
 	}
-	since, refused := f.reach.refused[what]
 	switch {
 	case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
-		delete(f.reach.refused, what)
-	case !refused:
-		f.reach.refused[what] = time.Now()
-	case time.Since(since) > refusing:
-		return fmt.Errorf("%s: %w", what, err)
+		f.reach.refused = time.Time{}
+	case f.reach.refused.IsZero():
+		f.reach.refused = time.Now()
+	case time.Since(f.reach.refused) > refusing:
+		return err
 	}
 	return nil
 }
@@ -274,7 +256,7 @@ func (f *follower) complete(now time.Time) bool {
 
 // start publishes the start time if all workers are ready.
 func (f *follower) start(ctx context.Context) error {
-	if f.version == "" || !f.plan.Start.IsZero() || len(f.workers) < f.plan.Workers {
+	if !f.plan.Start.IsZero() || len(f.workers) < f.plan.Workers {
 		return nil
 	}
 	plan := f.plan
@@ -346,21 +328,6 @@ func podProblem(pod *corev1.Pod) string {
 	return ""
 }
 
-// read reads all reports once more, if the cluster answers: the watch may not have told the last.
-func (f *follower) read(ctx context.Context) error {
-	all, err := f.client.maps.List(ctx, f.selection())
-	if err != nil {
-		f.reach.last = err
-		return nil
-	}
-	for i := range all.Items {
-		if err := f.take(&all.Items[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // publish replaces the plan that the workers read, unless it is not the one that was read here.
 func (f *follower) publish(ctx context.Context, plan published) error {
 	text, err := json.Marshal(plan)
@@ -373,31 +340,6 @@ func (f *follower) publish(ctx context.Context, plan published) error {
 	if err != nil {
 		return err
 	}
-	object, err := f.client.maps.Patch(ctx, f.job, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		f.version = "" // another command may have published it, or the cluster may have, without answering
-		return err
-	}
-	f.plan, f.version = plan, object.ResourceVersion
-	return nil
-}
-
-// watch calls each with every ConfigMap of a selection that is there, that comes or that changes,
-// until it returns false or the server ends the watch, as it does after some time.
-func (c *Client) watch(ctx context.Context, selection metav1.ListOptions, each func(*corev1.ConfigMap) bool) error {
-	events, err := c.maps.Watch(ctx, selection) // without a version: what is there comes first
-	if err != nil {
-		return err
-	}
-	defer events.Stop()
-	for event := range events.ResultChan() {
-		object, ok := event.Object.(*corev1.ConfigMap)
-		if !ok {
-			return apierrors.FromObject(event.Object)
-		}
-		if event.Type != watch.Deleted && !each(object) {
-			return nil
-		}
-	}
-	return nil
+	_, err = f.client.maps.Patch(ctx, f.job, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
 }

@@ -3,10 +3,10 @@ package loadagainst
 import (
 	"math"
 	"slices"
+	"time"
 
 	"postage/internal/stats"
 	"postage/internal/verdict"
-	"postage/load"
 )
 
 // Figure compares the two sides in one quantity.
@@ -31,11 +31,13 @@ type Figure struct {
 
 // Result is a record's answer.
 type Result struct {
-	Figures []Figure
+	Figures []Figure `json:"figures"`
 	// Missing says why there is no answer, or none about some figure.
-	Missing []string
-
-	sides [2]block // all slices of each side
+	Missing []string `json:"missing"`
+	// Failures are how many requests of the old and the new side failed, by reason.
+	Failures map[string][2]int64 `json:"failures"`
+	// Paused is how long the generator itself did not run.
+	Paused time.Duration `json:"generator_paused_ns"`
 }
 
 // mostBlocks is how many blocks there are at most. More would leave too few requests in each for
@@ -49,67 +51,71 @@ const leastTail = 3
 // difference that is not worth a word, as a ratio's logarithm.
 const alpha, margin = 0.02, 0.01
 
-// quantity computes a figure from slices of one side.
+// quantity computes a figure from the sum of some slices of one side.
 type quantity struct {
 	name, unit string
-	of         func(b *block) float64 // NaN where it is not known
+	of         func(s *Slice) float64 // NaN where it is not known
 	share      bool                   // it is compared by its difference: it may be 0
 	tail       float64                // of a percentile, the share of slower requests
 }
 
-func percentile(q float64) func(b *block) float64 {
-	return func(b *block) float64 { return float64(b.latency.ValueAtQuantile(q)) }
+func percentile(name string, tail float64) quantity {
+	return quantity{name: name, unit: "ns", tail: tail, of: func(s *Slice) float64 { return float64(s.Latency.ValueAtQuantile(100 * (1 - tail))) }}
 }
 
-// ratio is one sum over the slices divided by another.
-func ratio(part, whole func(s *Slice) float64) func(b *block) float64 {
-	return func(b *block) float64 { return b.sum(part) / b.sum(whole) }
+func share(name string, of func(s *Slice) float64) quantity {
+	return quantity{name: name, unit: "% of requests", share: true, of: of}
 }
 
 // perRequest is what the server used for a request.
-func perRequest(used func(u *load.ServerUse) *float64) func(b *block) float64 {
-	return ratio(func(s *Slice) float64 {
-		if s.Server == nil || used(s.Server) == nil {
-			return math.NaN()
+func perRequest(name, unit string) quantity {
+	return quantity{name: name, unit: unit, of: func(s *Slice) float64 {
+		if used, known := s.Used[name]; known {
+			return used / float64(s.UsedFor)
 		}
-		return *used(s.Server)
-	}, func(s *Slice) float64 { return float64(s.ServerRequests) })
+		return math.NaN()
+	}}
 }
 
-var (
-	onTime = ratio(func(s *Slice) float64 { return 100 * float64(s.OnTime) }, func(s *Slice) float64 { return float64(s.Due) })
-	failed = ratio(func(s *Slice) float64 { return 100 * float64(s.Failed) }, func(s *Slice) float64 { return float64(s.Answered) })
-)
+// onTime is the figure of which less is worse.
+const onTime = "on-time"
 
 var quantities = []quantity{
-	{"p50", "ns", percentile(50), false, 0.5},
-	{"p90", "ns", percentile(90), false, 0.1},
-	{"p99", "ns", percentile(99), false, 0.01},
-	{"mean", "ns", func(b *block) float64 { return b.latency.Mean() }, false, 0},
-	{"on-time", "% of requests", onTime, true, 0},
-	{"errors", "% of requests", failed, true, 0},
-	{"cpu", "ns", perRequest(func(u *load.ServerUse) *float64 { return new(1e9 * u.CPUSeconds) }), false, 0},
-	{"allocs", "", perRequest(func(u *load.ServerUse) *float64 { return u.Allocations }), false, 0},
-	{"bytes", "bytes", perRequest(func(u *load.ServerUse) *float64 { return u.Bytes }), false, 0},
-	{"collections", "", perRequest(func(u *load.ServerUse) *float64 { return u.Collections }), false, 0},
+	percentile("p50", 0.5),
+	percentile("p90", 0.1),
+	percentile("p99", 0.01),
+	{name: "mean", unit: "ns", of: func(s *Slice) float64 { return s.Latency.Mean() }},
+	share(onTime, func(s *Slice) float64 { return 100 * float64(s.OnTime) / float64(s.Due) }),
+	share("errors", func(s *Slice) float64 { return 100 * float64(s.failed()) / float64(s.Answered) }),
+	perRequest("cpu", "ns"),
+	perRequest("allocs", ""),
+	perRequest("bytes", "bytes"),
+	perRequest("collections", ""),
 }
 
 // Analyze compares the sides over blocks of neighbouring pairs.
 func (r *Record) Analyze() *Result {
-	out := &Result{Figures: []Figure{}, Missing: []string{}}
-	out.sides = divided(r.Pairs)
+	sides := sum(r.Pairs)
+	out := &Result{Figures: []Figure{}, Missing: []string{}, Failures: map[string][2]int64{}, Paused: sides[0].Paused + sides[1].Paused}
+	for i := range sides {
+		for why, n := range sides[i].Errors {
+			both := out.Failures[why]
+			both[i] = n
+			out.Failures[why] = both
+		}
+	}
 	if len(r.Pairs) < stats.MinBlocks {
 		out.Missing = append(out.Missing, "there are too few slices for an interval: give --duration more")
 		return out
 	}
 	var p []float64
 	for _, q := range quantities {
-		f := Figure{Name: q.name, Unit: q.unit, Old: q.of(&out.sides[0]), New: q.of(&out.sides[1]), Blocks: min(mostBlocks, len(r.Pairs))}
+		f := Figure{Name: q.name, Unit: q.unit, Old: q.of(&sides[0]), New: q.of(&sides[1]), Blocks: min(mostBlocks, len(r.Pairs))}
 		if math.IsNaN(f.Old + f.New) {
 			continue // nobody measures it
 		}
 		if q.tail > 0 {
-			requests := min(out.sides[0].latency.TotalCount(), out.sides[1].latency.TotalCount())
+			requests := min(sides[0].Latency.TotalCount(), sides[1].Latency.TotalCount())
 			f.Blocks = min(f.Blocks, int(float64(requests)*q.tail/leastTail))
 		}
 		if f.Blocks < stats.MinBlocks {
@@ -129,7 +135,7 @@ func (r *Record) Analyze() *Result {
 func (q *quantity) compare(f *Figure, pairs []Pair) (p float64) {
 	var differences, logs []float64
 	for i := range f.Blocks {
-		sides := divided(pairs[i*len(pairs)/f.Blocks : (i+1)*len(pairs)/f.Blocks])
+		sides := sum(pairs[i*len(pairs)/f.Blocks : (i+1)*len(pairs)/f.Blocks])
 		old, now := q.of(&sides[0]), q.of(&sides[1])
 		differences = append(differences, now-old)
 		logs = append(logs, math.Log(now/old))
@@ -170,27 +176,33 @@ func (f *Figure) decide(p float64) {
 	}
 }
 
-// A block has some neighbouring slices of one side.
-type block struct {
-	slices  []*Slice
-	latency load.Histogram // of all of them
-}
-
-// divided returns the slices of pairs by their side.
-func divided(pairs []Pair) (sides [2]block) {
+// sum adds up the slices of each side.
+func sum(pairs []Pair) (sides [2]Slice) {
 	for i := range sides {
+		all := Slice{Errors: map[string]int64{}, Used: map[string]float64{}}
 		for p := range pairs {
-			slice := &pairs[p].Slices[i]
-			sides[i].slices = append(sides[i].slices, slice)
-			sides[i].latency.Add(slice.Latency)
+			s := &pairs[p][i]
+			all.Due += s.Due
+			all.OnTime += s.OnTime
+			all.Answered += s.Answered
+			all.Latency.Add(s.Latency)
+			all.Paused += s.Paused
+			all.UsedFor += s.UsedFor
+			for why, n := range s.Errors {
+				all.Errors[why] += n
+			}
+			for what, n := range s.Used {
+				all.Used[what] += n
+			}
 		}
+		sides[i] = all
 	}
 	return sides
 }
 
-func (b *block) sum(what func(s *Slice) float64) (sum float64) {
-	for _, s := range b.slices {
-		sum += what(s)
+func (s *Slice) failed() (n int64) {
+	for _, count := range s.Errors {
+		n += count
 	}
-	return sum
+	return n
 }

@@ -17,26 +17,25 @@ type Limit struct {
 
 // ParseLimit reads a limit.
 func ParseLimit(text string) (l Limit, err error) {
-	name, most, ok := strings.Cut(text, ":")
-	l.Figure = name
+	name, most, _ := strings.Cut(text, ":")
 	var names []string
 	for _, q := range quantities {
-		if q.name == "on-time" {
-			continue // less of it is worse
-		}
-		names = append(names, q.name)
-		if q.name != name || !ok {
+		if q.name == onTime {
 			continue
 		}
-		number, percent := strings.CutSuffix(most, "%")
-		l.Most, err = strconv.ParseFloat(number, 64)
-		if err != nil || !(l.Most >= 0) || math.IsInf(l.Most, 0) || !percent && l.Most != 0 {
-			return l, fmt.Errorf("%q: want how much higher it may be, such as %s:5%%, or %s:0", text, name, name)
+		names = append(names, q.name)
+		if q.name == name {
+			number, percent := strings.CutSuffix(most, "%")
+			l.Figure = name
+			l.Most, err = strconv.ParseFloat(number, 64)
+			if err != nil || !(l.Most >= 0) || math.IsInf(l.Most, 0) || !percent && l.Most != 0 {
+				return l, fmt.Errorf("%q: want how much higher it may be, such as %s:5%%, or %s:0", text, name, name)
+			}
+			if !q.share {
+				l.Most /= 100
+			}
+			return l, nil
 		}
-		if !q.share {
-			l.Most /= 100
-		}
-		return l, nil
 	}
 	return l, fmt.Errorf("%q: want a figure and how much higher it may be, such as p99:5%%; figures are %s", text, strings.Join(names, ", "))
 }
@@ -45,33 +44,33 @@ func ParseLimit(text string) (l Limit, err error) {
 func (r *Result) Judge(limits []Limit) (outcome verdict.Outcome, lines []string) {
 	outcome = verdict.Passed
 	for _, l := range limits {
-		one, line := r.judge(l)
+		one, why := verdict.Inconclusive, "it is not known"
+		for i := range r.Figures {
+			if f := &r.Figures[i]; f.Name == l.Figure {
+				one, why = f.judge(l.Most), f.change()
+			}
+		}
 		if outcome == verdict.Passed || one == verdict.Regressed {
 			outcome = one
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s", l.Figure, line))
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", l.Figure, one, why))
 	}
 	return outcome, lines
 }
 
-func (r *Result) judge(l Limit) (verdict.Outcome, string) {
-	for _, f := range r.Figures {
-		if f.Name != l.Figure {
-			continue
-		}
-		change, high := f.Difference.Value, f.Difference.High
-		if f.Ratio != nil {
-			change, high = f.Ratio.Value-1, f.Ratio.High-1
-		} else if change <= l.Most {
-			high = change // a share of 0 on both sides is no doubt
-		}
-		switch {
-		case f.Verdict == "higher" && change > l.Most:
-			return verdict.Regressed, "regressed: " + f.change()
-		case high > l.Most && f.Verdict != "lower":
-			return verdict.Inconclusive, "inconclusive: " + f.change() + "; give --duration more"
-		}
-		return verdict.Passed, "passed: " + f.change()
+// judge says whether the figure is higher than it may be.
+func (f *Figure) judge(most float64) verdict.Outcome {
+	change, high := f.Difference.Value, f.Difference.High
+	if f.Ratio != nil {
+		change, high = f.Ratio.Value-1, f.Ratio.High-1
+	} else if change <= most {
+		high = change // a share of 0 on both sides is no doubt
 	}
-	return verdict.Inconclusive, "inconclusive: it is not known"
+	switch {
+	case f.Verdict == "higher" && change > most:
+		return verdict.Regressed
+	case high > most && f.Verdict != "lower":
+		return verdict.Inconclusive
+	}
+	return verdict.Passed
 }

@@ -2,6 +2,7 @@ package loadagainst
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -26,28 +27,27 @@ import (
 // drawn is a record of two servers whose latencies are drawn: lognormal about 1 ms, with a moment of
 // the machine that both sides of a pair share. change alters the new side's latency of a request.
 func drawn(rng *rand.Rand, pairs, requests int, change func(ns float64) (float64, bool)) *Record {
-	r := &Record{Header: NewHeader(1000, time.Hour, false, 1)}
+	r := &Record{Header: NewHeader(1000, time.Hour, 1)}
 	r.Header.Slice, r.Header.Settle = 250*time.Millisecond, 20*time.Millisecond
 	for range pairs {
 		moment := math.Exp(0.3 * rng.NormFloat64())
 		var p Pair
-		for side := range p.Slices {
-			s := &p.Slices[side]
+		for side := range p {
+			s := &p[side]
 			s.Latency = load.Histogram{Histogram: hdrhistogram.New(1, int64(time.Minute), 3)}
-			s.Errors, s.Server = map[string]int64{}, &load.ServerUse{}
+			s.Errors, s.Used = map[string]int64{}, map[string]float64{}
 			for range requests {
 				ns, ok := 1e6*moment*math.Exp(0.5*rng.NormFloat64()), true
 				if side == 1 {
 					ns, ok = change(ns)
 				}
 				if !ok {
-					s.Failed++
 					s.Errors["status 500"]++
 				}
 				_ = s.Latency.RecordValue(int64(ns))
-				s.Server.CPUSeconds += 20e-6 * math.Exp(0.2*rng.NormFloat64())
+				s.Used["cpu"] += 20e3 * math.Exp(0.2*rng.NormFloat64())
 			}
-			s.Due, s.OnTime, s.Answered, s.ServerRequests = int64(requests), int64(requests), int64(requests), int64(requests)
+			s.Due, s.OnTime, s.Answered, s.UsedFor = int64(requests), int64(requests), int64(requests), int64(requests)
 		}
 		r.Pairs = append(r.Pairs, p)
 	}
@@ -159,7 +159,7 @@ func sides(t *testing.T, old, now http.HandlerFunc) *Sides {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { pool.Close() })
-		s[i] = &Side{Name: fmt.Sprint(i), Pool: pool, Server: load.Server{PID: os.Getpid()}}
+		s[i] = Side{Name: fmt.Sprint(i), Pool: pool, Server: load.Server{PID: os.Getpid()}}
 	}
 	return &s
 }
@@ -175,7 +175,7 @@ func TestRealServers(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 		}
 	})
-	rec := &Record{Header: NewHeader(1000, 6*time.Second, false, 1)}
+	rec := &Record{Header: NewHeader(1000, 6*time.Second, 1)}
 	plan := load.Plan{Patience: 10 * time.Second}
 	if err := s.Calibrate(t.Context(), plan, &rec.Header); err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestSideThatFails(t *testing.T) {
 	t.Parallel()
 	s := sides(t, func(http.ResponseWriter, *http.Request) {}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	s[1].Name = "http://new/"
-	h := NewHeader(400, time.Second, false, 1)
+	h := NewHeader(400, time.Second, 1)
 	err := s.Calibrate(t.Context(), load.Plan{}, &h)
 	if err == nil || !strings.Contains(err.Error(), "http://new/: all") || !strings.Contains(err.Error(), "502") {
 		t.Error(err)
@@ -268,16 +268,21 @@ func TestSearchBoth(t *testing.T) {
 // A server that is started, ends by itself or never listens leaves nothing running.
 func TestServe(t *testing.T) {
 	t.Parallel()
-	if _, err := Serve(t.Context(), "sleep 1", "."); err == nil || !strings.Contains(err.Error(), "{addr}") {
+	serve := func(ctx context.Context, command string) error {
+		var s Sides
+		_, err := s[0].Serve(ctx, command, "")
+		return errors.Join(err, s.Close())
+	}
+	if err := serve(t.Context(), "sleep 1"); err == nil || !strings.Contains(err.Error(), "{addr}") {
 		t.Error(err)
 	}
-	if _, err := Serve(t.Context(), "echo no database at {addr} >&2; exit 3", "."); err == nil || !strings.Contains(err.Error(), "no database at 127.0.0.1") || !strings.Contains(err.Error(), "status 3") {
+	if err := serve(t.Context(), "echo no database at {addr} >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "no database at 127.0.0.1") || !strings.Contains(err.Error(), "status 3") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, fmt.Errorf("enough"))
 	defer cancel()
 	marker := filepath.Join(t.TempDir(), "running")
-	if _, err := Serve(ctx, "(while sleep 0.05; do touch "+marker+"; done) & wait {addr}; wait", "."); err == nil || !strings.Contains(err.Error(), "enough") {
+	if err := serve(ctx, "(while sleep 0.05; do touch "+marker+"; done) & wait {addr}; wait"); err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Error(err)
 	}
 	_ = os.Remove(marker)

@@ -1,8 +1,6 @@
 package loadagainst
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -10,58 +8,51 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"time"
 
+	"postage/internal/kit/report"
 	"postage/internal/stats"
 	"postage/load"
 )
 
-// Header is the first line of a record.
+// Header says what is compared, and how. It is the first line of a record.
 type Header struct {
-	Format string `json:"format"` // see format
-	Compared
-	Seconds float64 `json:"seconds"` // for how long both sides are loaded, settling included
-	Seed    uint64  `json:"seed"`
-}
-
-// Compared says what is compared, and how.
-type Compared struct {
+	Format  string    `json:"format"` // see format
 	Old     string    `json:"old"`
 	New     string    `json:"new"`
 	What    string    `json:"what"` // the requests
 	Started time.Time `json:"started"`
-	Rate    float64   `json:"rate"` // requests a second
-	AtOnce  bool      `json:"at_once"`
+	Rate    float64   `json:"rate"`    // requests a second
+	Seconds float64   `json:"seconds"` // for how long both sides are loaded, settling included
+	Seed    uint64    `json:"seed"`
 	// Slice is how long a slice lasts, and Settle how long after a switch answers are not counted.
 	Slice  time.Duration `json:"slice_ns"`
 	Settle time.Duration `json:"settle_ns"`
-	Notes  []string      `json:"notes,omitempty"`
+	// Differing says where the sides answered differently before the load.
+	Differing []string `json:"differing"`
 }
 
 // format is that of records; its number rises with each change that older programs cannot read.
-const format = "postage load against 1"
+const format = "postage load against 2"
 
 // Pair has one slice of each side, the old first.
-type Pair struct {
-	At       time.Time `json:"at"`
-	NewFirst bool      `json:"new_first"`
-	Slices   [2]Slice  `json:"slices"`
-}
+type Pair [2]Slice
 
 // Slice is what was counted of one side's requests.
 type Slice struct {
 	Due      int64            `json:"due"`
 	OnTime   int64            `json:"sent_on_time"`
 	Answered int64            `json:"answered"` // failures included
-	Failed   int64            `json:"failed"`
 	Errors   map[string]int64 `json:"errors"`
 	// Latency is from when a request was due, in ns, without what the generator itself may have
 	// added: that is not the servers' difference.
 	Latency load.Histogram `json:"latency"`
 	Paused  time.Duration  `json:"generator_paused_ns"`
-	// Server is what the server used since the slice before, for ServerRequests requests.
-	Server         *load.ServerUse `json:"server"`
-	ServerRequests int64           `json:"server_requests"`
+	// Used is what the server used since the slice before, for UsedFor requests: cpu (ns), allocs,
+	// bytes and collections, as far as they are known.
+	Used    map[string]float64 `json:"used"`
+	UsedFor int64              `json:"used_for"`
 }
 
 // Record is a comparison, complete or not: a header and pairs, each a line of JSON.
@@ -72,43 +63,26 @@ type Record struct {
 }
 
 // NewHeader is a header for so many requests a second.
-func NewHeader(rate float64, lasts time.Duration, atOnce bool, seed uint64) Header {
-	compared := Compared{Started: time.Now().UTC(), Rate: rate, AtOnce: atOnce}
-	return Header{Format: format, Compared: compared, Seconds: lasts.Seconds(), Seed: seed}
+func NewHeader(rate float64, lasts time.Duration, seed uint64) Header {
+	return Header{Format: format, Started: time.Now().UTC(), Rate: rate, Seconds: lasts.Seconds(), Seed: seed}
 }
 
-// Differs says in what another header is of another comparison, "" if it can be gone on with.
-func (h *Header) Differs(other *Header) string {
-	switch {
-	case h.Old != other.Old || h.New != other.New:
-		return fmt.Sprintf("of %s and %s", other.Old, other.New)
-	case h.What != other.What:
-		return other.What
-	case h.Rate != other.Rate || h.AtOnce != other.AtOnce:
-		return fmt.Sprintf("%g requests a second, at once: %v", other.Rate, other.AtOnce)
-	}
-	return ""
+// Title says which sides are compared.
+func (h *Header) Title() string { return fmt.Sprintf("%s instead of %s", h.New, h.Old) }
+
+// Load says what is sent.
+func (h *Header) Load() string {
+	return fmt.Sprintf("%s, %s requests a second", h.What, report.Brief(h.Rate))
 }
 
 // PairsLeft is how many pairs of slices are not measured yet.
 func (r *Record) PairsLeft() int {
-	each := (r.Header.Slice + r.Header.Settle).Seconds()
-	if !r.Header.AtOnce {
-		each *= 2
-	}
+	each := 2 * (r.Header.Slice + r.Header.Settle).Seconds()
 	return max(stats.MinBlocks, int(math.Ceil(r.Header.Seconds/each))) - len(r.Pairs)
 }
 
-// Is reports whether a file is a record of such a comparison.
-func Is(name string) bool {
-	file, err := os.Open(name)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	start, _ := bufio.NewReader(file).Peek(64)
-	return bytes.HasPrefix(start, []byte(`{"format":"postage load against`))
-}
+// ErrNoRecord is a file that is not the record of such a comparison.
+var ErrNoRecord = errors.New("this is no comparison of two servers")
 
 // Load reads a record. A last line that was not written to its end is left out.
 func Load(name string) (*Record, error) {
@@ -118,8 +92,8 @@ func Load(name string) (*Record, error) {
 	}
 	defer file.Close()
 	r, lines := &Record{}, json.NewDecoder(file)
-	if err := lines.Decode(&r.Header); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if err := lines.Decode(&r.Header); err != nil || !strings.HasPrefix(r.Header.Format, format[:len(format)-1]) {
+		return nil, fmt.Errorf("%s: %w", name, ErrNoRecord)
 	}
 	if r.Header.Format != format {
 		return nil, fmt.Errorf("%s: its format is %q, and this program reads %q", name, r.Header.Format, format)

@@ -9,7 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"postage/internal/stats"
@@ -21,14 +20,25 @@ type Side struct {
 	Name   string
 	Pool   *load.Pool
 	Server load.Server
-	// Ended, if set, returns why the server's process has ended, nil while it runs.
-	Ended func() error
 
-	last load.ServerFigures // when they were read last
+	last    load.ServerFigures // when they were read last
+	started started
 }
 
 // Sides are the old server and the new one.
-type Sides [2]*Side
+type Sides [2]Side
+
+// Close ends the connections, and the servers that were started.
+func (s *Sides) Close() error {
+	var errs []error
+	for i := range s {
+		if s[i].Pool != nil {
+			errs = append(errs, s[i].Pool.Close())
+		}
+		errs = append(errs, s[i].started.close())
+	}
+	return errors.Join(errs...)
+}
 
 // Bounds on what a calibration chooses.
 const (
@@ -95,10 +105,8 @@ func (s *Side) run(ctx context.Context, plan load.Plan, rate float64, lasts time
 }
 
 func (s *Side) fault(r *load.Result) error {
-	if s.Ended != nil {
-		if err := s.Ended(); err != nil {
-			return fmt.Errorf("%s has ended: %w", s.Name, err)
-		}
+	if err := s.started.ended(); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
 	}
 	if r.Failed() < r.Done || r.Planned == 0 {
 		return nil
@@ -110,7 +118,8 @@ func (s *Side) fault(r *load.Result) error {
 // Run measures pairs of slices until the record has as many seconds as its header asks for. told is
 // called after each pair.
 func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, told func()) (err error) {
-	for _, side := range s {
+	for i := range s {
+		side := &s[i]
 		if side.last, err = side.Server.Now(ctx); err != nil {
 			return err
 		}
@@ -128,36 +137,24 @@ func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, told func(
 	return nil
 }
 
-// pair sends the same arrivals to both sides, in random order or at once.
+// pair sends the same arrivals to both sides, in random order.
 func (s *Sides) pair(ctx context.Context, plan load.Plan, h *Header, number uint64) (p Pair, err error) {
-	p.At = time.Now().UTC()
-	seed := h.Seed + calibrationSwitches + number
-	if h.AtOnce {
-		var errs [2]error
-		var group sync.WaitGroup
-		for i := range s {
-			group.Go(func() { p.Slices[i], errs[i] = s[i].slice(ctx, plan, h, h.Rate/2, seed) })
-		}
-		group.Wait()
-		return p, errors.Join(errs[:]...)
-	}
 	first := rand.IntN(2)
 	for _, i := range []int{first, 1 - first} {
-		if p.Slices[i], err = s[i].slice(ctx, plan, h, h.Rate, seed); err != nil {
+		if p[i], err = s[i].slice(ctx, plan, h, h.Seed+calibrationSwitches+number); err != nil {
 			return p, err
 		}
 	}
-	p.NewFirst = first == 1
 	return p, nil
 }
 
 // slice sends requests until the server has settled, and then those that count.
-func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, rate float64, seed uint64) (Slice, error) {
-	before, err := s.run(ctx, plan, rate, h.Settle, ^seed)
+func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, seed uint64) (Slice, error) {
+	before, err := s.run(ctx, plan, h.Rate, h.Settle, ^seed)
 	if err != nil || ctx.Err() != nil {
 		return Slice{}, err
 	}
-	r, err := s.run(ctx, plan, rate, h.Slice, seed)
+	r, err := s.run(ctx, plan, h.Rate, h.Slice, seed)
 	if err != nil || ctx.Err() != nil {
 		return Slice{}, err
 	}
@@ -166,8 +163,16 @@ func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, rate float6
 		return Slice{}, err
 	}
 	out := Slice{
-		Due: r.Planned, Answered: r.Done, Failed: r.Failed(), Errors: r.Errors, OnTime: r.Account.SentOnTime,
-		Latency: r.Least, Paused: r.Paused, Server: figures.Since(&s.last), ServerRequests: before.Done + r.Done,
+		Due: r.Planned, Answered: r.Done, Errors: r.Errors, OnTime: r.Account.SentOnTime,
+		Latency: r.Least, Paused: r.Paused, Used: map[string]float64{}, UsedFor: before.Done + r.Done,
+	}
+	if used := figures.Since(&s.last); used != nil {
+		out.Used["cpu"] = 1e9 * used.CPUSeconds
+		for name, n := range map[string]*float64{"allocs": used.Allocations, "bytes": used.Bytes, "collections": used.Collections} {
+			if n != nil {
+				out.Used[name] = *n
+			}
+		}
 	}
 	s.last = figures
 	return out, nil

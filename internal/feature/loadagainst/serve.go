@@ -1,25 +1,24 @@
 package loadagainst
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"hash/crc32"
 	"net"
-	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
+	"postage/internal/feature/build"
 	"postage/internal/sys/proc"
 	"postage/load"
 )
 
-// Served is a server that Serve has started.
-type Served struct {
-	Addr    string
+// started is a server that Serve has started, or none.
+type started struct {
+	source  *build.Source // nil for the working tree
 	process *proc.Process
 	guard   *proc.Watchdog // kills the server's group should this process die
 	said    proc.Output
@@ -28,120 +27,117 @@ type Served struct {
 // startWithin is how long a server may take until it listens; `go run` builds it first.
 const startWithin = 5 * time.Minute
 
-// Serve starts a server by a shell's command, with an address of 127.0.0.1 in place of each {addr},
-// and waits until something listens there. Close ends it, with all that it has started.
-func Serve(ctx context.Context, command, folder string) (*Served, error) {
+// Serve starts the side's server in a revision's code, or for "" in that of the working tree, by a
+// shell's command, with an address of 127.0.0.1 in place of each {addr}. It waits until something
+// listens there.
+func (s *Side) Serve(ctx context.Context, command, revision string) (addr string, err error) {
 	if !strings.Contains(command, "{addr}") {
-		return nil, fmt.Errorf("%q has no {addr}, where the server is told its address", command)
+		return "", fmt.Errorf("%q has no {addr}, where the server is told its address", command)
 	}
 	port, err := proc.FreePort()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	s := &Served{Addr: fmt.Sprintf("127.0.0.1:%d", port)}
-	cmd := exec.Command("sh", "-c", strings.ReplaceAll(command, "{addr}", s.Addr))
-	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, &s.said, &s.said
-	if s.process, err = proc.StartSession(cmd); err != nil {
-		return nil, fmt.Errorf("%s: %w", command, err)
+	addr = fmt.Sprintf("127.0.0.1:%d", port)
+	cmd, server := exec.Command("sh", "-c", strings.ReplaceAll(command, "{addr}", addr)), &s.started
+	cmd.Stdout, cmd.Stderr = &server.said, &server.said
+	if revision != "" {
+		if server.source, err = build.Revision(ctx, ".", revision); err != nil {
+			return "", err
+		}
+		if cmd.Dir, err = server.source.Folder(ctx); err != nil {
+			return "", err
+		}
 	}
-	if s.guard, err = proc.StartWatchdog(-s.process.PID); err != nil {
-		s.process.KillGroup()
-		return nil, err
+	if server.process, err = proc.StartSession(cmd); err != nil {
+		return "", err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("nothing listens on %s after %v", s.Addr, startWithin))
-	defer cancel()
-	for err == nil {
-		if conn, err := net.DialTimeout("tcp", s.Addr, time.Second); err == nil {
-			return s, errors.Join(conn.Close(), s.Ended())
+	s.Server.PID = server.process.PID // the shell, which has the server as its child
+	if server.guard, err = proc.StartWatchdog(-s.Server.PID); err != nil {
+		return "", err
+	}
+	for deadline := time.Now().Add(startWithin); ; {
+		if conn, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
+			return addr, errors.Join(conn.Close(), server.ended())
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
-		case <-s.process.Done:
-			err = s.Ended()
 		case <-ctx.Done():
-			err = fmt.Errorf("%w%s", context.Cause(ctx), s.text())
+			return "", context.Cause(ctx)
+		}
+		if err := server.ended(); err != nil {
+			return "", err
+		}
+		if time.Now().After(deadline) {
+			return "", fmt.Errorf("nothing listens on %s after %v: the server said\n%s", addr, startWithin, &server.said)
 		}
 	}
-	s.Close()
-	return nil, fmt.Errorf("%s: %w", command, err)
 }
 
-// PID is the process of the shell, which has the server as its child.
-func (s *Served) PID() int { return s.process.PID }
-
-// Ended returns how the server has ended, and the last that it has said; nil while it runs.
-func (s *Served) Ended() error {
+// ended returns how the server has ended, and what it has said; nil while it runs.
+func (s *started) ended() error {
+	if s.process == nil {
+		return nil
+	}
 	select {
 	case <-s.process.Done:
-		return fmt.Errorf("the server has ended (%v)%s", s.process.Err(), s.text())
+		return fmt.Errorf("the server has ended (%v): it said\n%s", s.process.Err(), &s.said)
 	default:
 		return nil
 	}
 }
 
-// Close ends the server.
-func (s *Served) Close() {
-	s.process.KillGroup()
-	s.guard.Stop()
-}
-
-// saidLength is how much of what a server has said an error repeats.
-const saidLength = 2000
-
-func (s *Served) text() string {
-	said := strings.TrimSpace(s.said.String())
-	if said == "" {
-		return ""
+// close ends the server, with all that it has started.
+func (s *started) close() error {
+	if s.process != nil {
+		s.process.KillGroup()
 	}
-	return ": it said\n" + said[max(0, len(said)-saidLength):]
+	if s.guard != nil {
+		s.guard.Stop()
+	}
+	if s.source != nil {
+		return s.source.Close()
+	}
+	return nil
 }
 
 // comparedAnswers is how many requests Differing sends to each side.
 const comparedAnswers = 20
 
-// Differing sends the first requests of both targets by HTTP, and says where the answers' statuses
-// or bodies differ.
-func Differing(ctx context.Context, client *http.Client, old, now *load.Target) (notes []string, err error) {
-	before, after := requests(old), requests(now)
+// Differing sends the first requests of both targets, and says where statuses or bodies differ.
+func Differing(ctx context.Context, old, now *load.Target) (notes []string, err error) {
+	before, after := old.All(), now.All()
 	for i := range min(comparedAnswers, len(before)) {
-		r := &after[i]
-		oldStatus, oldBody, oldErr := ask(ctx, client, &before[i])
-		newStatus, newBody, newErr := ask(ctx, client, r)
+		oldAnswer, oldErr := ask(ctx, old, before[i])
+		newAnswer, newErr := ask(ctx, now, after[i])
 		if err := errors.Join(oldErr, newErr); err != nil {
 			return nil, err
 		}
-		note := ""
-		switch {
-		case oldStatus != newStatus:
-			note = fmt.Sprintf("%s %s: the old side answers %s, the new %s", r.Method, r.URL.Path, oldStatus, newStatus)
-		case !bytes.Equal(oldBody, newBody):
-			note = fmt.Sprintf("%s %s: the sides answer with other bodies, of %d and %d bytes", r.Method, r.URL.Path, len(oldBody), len(newBody))
-		}
-		if note != "" && !slices.Contains(notes, note) {
+		note := fmt.Sprintf("%s %s: the old side answers %s, the new %s", after[i].Method, after[i].URL.Path, oldAnswer, newAnswer)
+		if oldAnswer != newAnswer && !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}
 	}
 	return notes, nil
 }
 
-func requests(t *load.Target) []load.Request {
-	if len(t.Requests) > 0 {
-		return t.Requests
+// ask sends one request to a target, and describes the answer.
+func ask(ctx context.Context, t *load.Target, r load.Request) (answer string, err error) {
+	one := *t
+	one.Conns, one.Streams, one.Requests = 1, 1, []load.Request{r}
+	one.Expect = func(status int) bool { answer = load.StatusName(status); return true }
+	one.Body = func(body []byte) error {
+		answer += fmt.Sprintf(" with %d bytes (CRC %08x)", len(body), crc32.ChecksumIEEE(body))
+		return nil
 	}
-	return []load.Request{t.Request}
-}
-
-// ask sends a request and returns its answer.
-func ask(ctx context.Context, client *http.Client, r *load.Request) (status string, body []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(r.Body))
+	pool, err := load.Open(ctx, &one)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	request.Header = r.Header.Clone()
-	response, err := client.Do(request)
-	if err != nil {
-		return "", nil, err
+	defer pool.Close()
+	result, err := load.Run(ctx, load.Plan{Pacer: load.Constant{For: time.Minute}, Most: 1, Lines: pool.Lines})
+	if err != nil || answer != "" {
+		return answer, err
 	}
-	body, err = io.ReadAll(response.Body)
-	return response.Status, body, errors.Join(err, response.Body.Close())
+	return "", errors.New(append(result.Reasons(), "nothing was sent")[0])
 }

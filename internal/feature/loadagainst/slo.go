@@ -32,7 +32,8 @@ func (s *Sides) Search(ctx context.Context, plan load.Plan, objectives []load.Ob
 	}
 	var errs [2]error
 	var group sync.WaitGroup
-	for i, side := range s {
+	for i := range s {
+		side := &s[i]
 		group.Go(func() {
 			plan := plan
 			plan.Lines = side.Pool.Lines

@@ -40,13 +40,11 @@ type Quantile struct{ Percentile, NS float64 }
 
 // What says what is sent and how; place prints where the first request goes.
 func What(t *load.Target, place func(*url.URL) string) string {
-	first, n := t.Request, len(t.Requests)
-	if n > 0 {
-		first = t.Requests[0]
-	}
+	all := t.All()
+	first := all[0]
 	what := cmp.Or(t.RPC, first.Method)
-	if n > 1 {
-		what = fmt.Sprintf("%d requests, the first %s", n, what)
+	if len(all) > 1 {
+		what = fmt.Sprintf("%d requests, the first %s", len(all), what)
 	}
 	return fmt.Sprintf("%s %s by %s", what, place(first.URL), t.Proto)
 }

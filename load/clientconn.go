@@ -3,40 +3,8 @@ package load
 import (
 	"context"
 	"net/http"
-	"net/http/cookiejar"
 	"sync"
-
-	"golang.org/x/net/publicsuffix"
 )
-
-// A visitor stores the cookies of its answers and sends them back, as a browser does.
-type visitor struct {
-	http.RoundTripper
-	jar  http.CookieJar
-	kept *answerValues // nil if no request uses a value of an answer
-}
-
-func newVisitor(tr http.RoundTripper) *visitor {
-	jar, _ := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // it never fails
-	return &visitor{RoundTripper: tr, jar: jar}
-}
-
-func (v *visitor) RoundTrip(r *http.Request) (*http.Response, error) {
-	if cookies := v.jar.Cookies(r.URL); len(cookies) > 0 {
-		r.Header = r.Header.Clone() // all requests share the header
-		for _, c := range cookies {
-			r.AddCookie(c)
-		}
-	}
-	response, err := v.RoundTripper.RoundTrip(r)
-	if err == nil {
-		v.jar.SetCookies(r.URL, response.Cookies())
-		if v.kept != nil {
-			err = v.kept.read(response)
-		}
-	}
-	return response, err
-}
 
 // A clientConn is one connection of net/http. A new one replaces it when it has ended.
 type clientConn struct {
