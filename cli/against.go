@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -30,9 +28,6 @@ func (f *measureFlags) buildSides(cmd *cobra.Command, entries []lab.Entry) (side
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(vary.Values) != 2 {
-		return nil, nil, hinted(fmt.Errorf("--vary: run compares two sides, and there are %d", len(vary.Values)), "two of them at a time")
-	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return nil, nil, errors.New("this program has no record of the source that it was built from")
@@ -50,29 +45,13 @@ func (f *measureFlags) buildSides(cmd *cobra.Command, entries []lab.Entry) (side
 	})}
 	var builds [2]*lab.Build
 	for i, side := range sides.All {
-		if builds[i], err = buildSide(ctx, side, target, f.layouts); err != nil {
+		if builds[i], err = side.Build(ctx, target, f.layouts, "worker"); err != nil {
 			return nil, nil, errors.Join(side.Wrap(err), sides.Close())
 		}
 	}
 	tell(cmd, sides.Told())
 	say(cmd, "built in %v", time.Since(begun).Round(100*time.Millisecond))
 	return sides, lab.Against(entries, builds[0], builds[1]), nil
-}
-
-// buildSide builds a side's workers, and finds out the versions that they are built from.
-func buildSide(ctx context.Context, side *build.Side, target build.Target, layouts int) (*lab.Build, error) {
-	b, err := side.Build(ctx, target, layouts, "worker")
-	if err != nil {
-		return nil, err
-	}
-	info, err := buildinfo.ReadFile(b.Commands[0][0])
-	if err != nil {
-		return nil, err
-	}
-	b.Modules = lab.ModulesOf(info)
-	side.Versions = maps.Clone(b.Modules)
-	side.Versions["go"] = info.GoVersion
-	return b, nil
 }
 
 // buildFlags are the flags of this program's build that change the code: both sides get them. With

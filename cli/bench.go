@@ -25,7 +25,6 @@ type benchFlags struct {
 	tests      string
 	thresholds string
 	patience   time.Duration
-	cpus       []int
 	all, count bool
 }
 
@@ -61,10 +60,9 @@ func (flags *benchFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Lookup("layouts").Usage += " (default 16 for up to 4 packages, else 8)"
 	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
-	f.StringVar(&flags.tests, "tests", "", "`which` tests the old code runs: new for the new side's, own for its own\n(default its own, and the new side's where it lacks a benchmark)")
+	f.StringVar(&flags.tests, "tests", "new", "`which` tests the old code runs: new for the new side's, where they build and run there; own for its own")
 	f.BoolVar(&flags.all, "all", false, "with --against, measure packages too whose code is the same on both sides")
 	f.DurationVar(&flags.patience, "timeout", time.Minute, "time after which a benchmark that does not answer counts as hanging")
-	f.IntSliceVar(&flags.cpus, "cpu", nil, "`list` of GOMAXPROCS to run each benchmark with, as go test has it")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
 	f.BoolVar(&flags.count, "count", false, "count instructions, by Valgrind, in place of time: to about 0.1%, on a busy machine too; with --gate, a benchmark\nmay execute 0.5% more, or four standard errors of the difference (instructions in --thresholds)")
 	flags.exclude(cmd)
@@ -80,7 +78,7 @@ func (flags *benchFlags) exclude(cmd *cobra.Command) {
 		}
 		return err
 	})
-	for _, other := range []string{"cpu", "layouts", "list"} {
+	for _, other := range []string{"layouts", "list", "out", "resume"} {
 		cmd.MarkFlagsMutuallyExclusive("count", other)
 	}
 }
@@ -89,6 +87,7 @@ func (flags *benchFlags) exclude(cmd *cobra.Command) {
 var unlikeGo = map[string]string{
 	"--tags": "put it into GOFLAGS: GOFLAGS=-tags=…", "--count": "it is a switch here, which counts instructions; blocks repeat until the interval is within --precision, or --budget is used up",
 	"--benchtime": "batches take 5 to 10 ms each: --budget is the time of all", "--benchmem": "bytes and allocations are always measured",
+	"--cpu": "set it for all: GOMAXPROCS=4 postage bench …; --vary GOMAXPROCS=1,4 compares two",
 }
 
 // goFlag is a flag as go test has them, with one dash.
@@ -117,17 +116,15 @@ func isBench(rec *record.Record) bool {
 }
 
 // whatIsMeasured are the flags that say what both sides measure. The run's record keeps them.
-var whatIsMeasured = []string{"bench", "cpu", "all", "tests"}
+var whatIsMeasured = []string{"bench", "all", "tests"}
 
 // check refuses flags that do not go together.
 func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 	switch {
 	case flags.count && (strings.HasPrefix(flags.vary, "GOGC=") || strings.HasPrefix(flags.vary, "GOMAXPROCS=")):
 		return hinted(errors.New("--count runs with GOGC=off and GOMAXPROCS=1: --vary cannot set them"), "without --count, their times are compared")
-	case flags.tests != "" && flags.tests != "new" && flags.tests != "own":
+	case flags.tests != "new" && flags.tests != "own":
 		return fmt.Errorf("--tests %s: want new or own", flags.tests)
-	case slices.ContainsFunc(flags.cpus, func(n int) bool { return n < 1 }):
-		return fmt.Errorf("--cpu %v: must be at least 1", flags.cpus)
 	}
 	return flags.measureFlags.check(cmd, packages, whatIsMeasured...)
 }
@@ -136,7 +133,7 @@ func (flags *benchFlags) check(cmd *cobra.Command, packages []string) error {
 func (flags *benchFlags) arguments(cmd *cobra.Command, packages []string) []string {
 	kept := slices.Clone(packages)
 	for _, name := range whatIsMeasured {
-		if value := strings.Trim(cmd.Flags().Lookup(name).Value.String(), "[]"); value != "" && value != "false" {
+		if value := cmd.Flags().Lookup(name).Value.String(); value != "" && value != "false" {
 			kept = append(kept, "-"+name+"="+value)
 		}
 	}
@@ -162,7 +159,7 @@ func (flags *benchFlags) options(cmd *cobra.Command, packages []string) (bench.O
 		return bench.Options{}, err
 	}
 	options := bench.Options{
-		Folder: ".", Patterns: packages, Bench: flags.bench, Vary: vary, Tests: flags.tests, All: flags.all, CPUs: slices.Compact(slices.Sorted(slices.Values(flags.cpus))), Layouts: flags.layouts, Patience: flags.patience,
+		Folder: ".", Patterns: packages, Bench: flags.bench, Vary: vary, OwnTests: flags.tests == "own", All: flags.all, Layouts: flags.layouts, Patience: flags.patience,
 		Say: func(format string, a ...any) { say(cmd, format, a...) },
 	}
 	if flags.count {
@@ -182,7 +179,7 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 	if err != nil {
 		return err
 	}
-	m, counted, err := flags.toMeasure(cmd, &packages)
+	m, err := flags.toMeasure(cmd, &packages)
 	if err != nil {
 		return err
 	}
@@ -211,7 +208,7 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 	case len(set.Entries) == 0 && !set.Passes():
 		return errors.New(strings.Join(append([]string{"there is no benchmark to measure"}, set.Notes...), "\n"))
 	case flags.count:
-		return countBench(cmd, set, run.Patterns, flags, counted, limits)
+		return countBench(cmd, set, flags, limits)
 	}
 	if err := flags.begin(cmd, m, set.Entries, set.Sides, "bench-", run); err != nil {
 		return err
@@ -221,38 +218,26 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 	})
 }
 
-// toMeasure returns a new run, or the one to resume; with --count, what was counted before. It
-// takes the flags and packages of a resumed run.
-func (flags *benchFlags) toMeasure(cmd *cobra.Command, packages *[]string) (m *measurement, counted *bench.CountedRun, err error) {
-	var kept []string
+// toMeasure returns a new run, or the one to resume, whose flags and packages it takes.
+func (flags *benchFlags) toMeasure(cmd *cobra.Command, packages *[]string) (m *measurement, err error) {
 	m = new(measurement)
-	switch {
-	case flags.resume == "":
-	case flags.count:
-		if counted, err = loadCounts(flags.resume); err == nil {
-			flags.vary, kept = counted.Vary, counted.Arguments
-			err = flags.gateable(flags.resume)
+	if flags.resume != "" {
+		if m, err = flags.unfinished(cmd); err != nil {
+			return nil, err
 		}
-	default:
-		if m, err = flags.unfinished(cmd); err == nil {
-			kept = m.rec.Run.Patterns
-		}
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, argument := range kept {
-		flag, value, isFlag := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
-		if !isFlag || !strings.HasPrefix(argument, "-") {
-			*packages = append(*packages, argument)
-		} else if err := cmd.Flags().Set(flag, value); err != nil {
-			return nil, nil, fmt.Errorf("%s: %s: %w", flags.resume, argument, err)
+		for _, argument := range m.rec.Run.Patterns {
+			flag, value, isFlag := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
+			if !isFlag || !strings.HasPrefix(argument, "-") {
+				*packages = append(*packages, argument)
+			} else if err := cmd.Flags().Set(flag, value); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", flags.resume, argument, err)
+			}
 		}
 	}
 	if len(*packages) == 0 {
 		*packages = []string{"."}
 	}
-	return m, counted, nil
+	return m, nil
 }
 
 func listBench(cmd *cobra.Command, set *bench.Set) error {

@@ -128,15 +128,10 @@ func (f *measureFlags) unfinished(cmd *cobra.Command) (*measurement, error) {
 		return nil, hinted(fmt.Errorf("%s is not a record of `postage %s`", m.out, cmd.Name()), "postage "+maker+" --resume "+f.resume)
 	}
 	f.vary, f.layouts = m.rec.Run.Vary, max(1, m.rec.Run.Layouts)
-	return m, f.gateable(m.out)
-}
-
-// gateable is an error if a resumed run is to be gated, but compares nothing.
-func (f *measureFlags) gateable(name string) error {
 	if f.gate && f.one() {
-		return hinted(fmt.Errorf("--gate: %s was made without --against", name), "begin another run, with --against main --gate")
+		return nil, hinted(fmt.Errorf("--gate: %s was made without --against", m.out), "begin another run, with --against main --gate")
 	}
-	return nil
+	return m, nil
 }
 
 // begin makes a new run's record and its file from the entries and run, or finds the entries of a
@@ -159,7 +154,7 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 	if m.entries = plan.All(); len(m.entries) > 0 {
 		say(cmd, "%s", plan.Describe(f.budget))
 	}
-	if sides != nil {
+	if sides != nil && sides.Now().Versions != nil {
 		m.rec.Run.Modules = maps.Clone(sides.Now().Versions)
 		m.rec.Machine.Go = m.rec.Run.Modules["go"]
 		delete(m.rec.Run.Modules, "go")

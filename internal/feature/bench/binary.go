@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,18 +37,10 @@ func Build(ctx context.Context, side *build.Side, p Package, layouts int) (*Bina
 	return b, err
 }
 
-// arguments have a test binary run one benchmark with b.N = n, as go test does.
-func arguments(pattern string, n, cpu int) []string {
-	list := []string{"-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=" + strconv.Itoa(n) + "x", "-test.paniconexit0", "-test.timeout=0"}
-	if cpu > 0 {
-		list = append(list, "-test.cpu="+strconv.Itoa(cpu))
-	}
-	return list
-}
-
 // command returns what starts one layout with one benchmark.
-func (b *Binary) command(layout int, pattern string, cpu int, mode string) (args, environment []string) {
-	return append([]string{b.Commands[layout][0]}, arguments(pattern, 2, cpu)...), append([]string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}, b.Environment...)
+func (b *Binary) command(layout int, pattern, mode string) (args, environment []string) {
+	args = []string{b.Commands[layout][0], "-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=2x", "-test.paniconexit0", "-test.timeout=0"}
+	return args, append([]string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}, b.Environment...)
 }
 
 // Benchmark is a benchmark that was found by running it once.
@@ -116,18 +107,34 @@ var heading = regexp.MustCompile(`^(goos|goarch|pkg|cpu): .*\s|^Benchmark\S*\s+|
 // List runs each benchmark that a pattern selects once. It lists those that can be measured and
 // those that cannot. Each function runs in a process of its own, which may take as long as
 // patience.
-func (b *Binary) List(ctx context.Context, pattern string, patience time.Duration) ([]Benchmark, error) {
-	selected, err := parseSelection(pattern)
-	if err != nil {
-		return nil, err
+func (b *Binary) List(ctx context.Context, pattern string, patience time.Duration) (all []Benchmark, err error) {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	arguments, environment := b.command(0, pattern, "name")
+	said, trouble, fault := b.process(within, arguments[0], arguments[1:], environment)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	var all []Benchmark
-	for _, top := range b.Package.Tops {
-		of := selected.of(top)
-		if of == "" {
-			continue
+	if fault != nil || !passed.MatchString(trouble) {
+		for _, top := range b.Package.Tops {
+			if fault == nil {
+				all = append(all, notRun(top))
+			} else if all, err = finished(all, top, false, within, patience, fault, trouble); err != nil {
+				return nil, err
+			}
 		}
-		found, err := b.list(ctx, top, of, patience)
+		return all, nil
+	}
+	var tops []string
+	for line := range strings.Lines(said) {
+		var top string
+		_, line, _ = strings.Cut(line, "postage ")
+		if _, err := fmt.Sscanf(line, "has %q", &top); err == nil && !slices.Contains(tops, top) {
+			tops = append(tops, top)
+		}
+	}
+	for _, top := range tops {
+		found, err := b.list(ctx, top, pattern, patience)
 		if err != nil {
 			return nil, err
 		}
@@ -135,6 +142,14 @@ func (b *Binary) List(ctx context.Context, pattern string, patience time.Duratio
 	}
 	return distinct(all), nil
 }
+
+// notRun is a benchmark whose process TestMain ends.
+func notRun(name string) Benchmark {
+	return Benchmark{Name: name, Failed: "it was not run: its process ended before"}
+}
+
+// passed matches what package testing prints at its end.
+var passed = regexp.MustCompile(`(?m)PASS$`)
 
 // distinct has each name once: package testing runs both functions of one name, which may stand in
 // a package and in its external tests.
@@ -164,7 +179,7 @@ func stopReason(failed bool, logged string) string {
 func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, _ error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	arguments, environment := b.command(0, pattern, 0, "list")
+	arguments, environment := b.command(0, pattern, "list "+top)
 	said, trouble, err := b.process(within, arguments[0], arguments[1:], environment)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -195,7 +210,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 		found, again = append(found, one), one.Failed == ""
 	}
 	if !ran && err == nil {
-		return []Benchmark{{Name: top, Failed: "it was not run: its process ended before"}}, nil // by TestMain
+		return []Benchmark{notRun(top)}, nil
 	}
 	// The benchmark that ended the process may already be listed as run.
 	return finished(found, running, stopped, within, patience, err, trouble)

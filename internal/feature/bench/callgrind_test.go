@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"postage/internal/verdict"
 )
 
 // Names are written once, and once more for each level of what calls itself; what a call cost is not the caller's own; the monitor's thread is left
@@ -58,33 +56,5 @@ func TestSizesOnBusyMachine(t *testing.T) {
 	waits := sizesOf([]*half{{of: Benchmark{Took: 100 * time.Millisecond, CPU: time.Microsecond}}})
 	if idle.many-idle.few != 6000 || busy.many-busy.few != 1000 || waits.many-waits.few != 10 {
 		t.Errorf("idle %+v, busy %+v, one that waits %+v", idle, busy, waits)
-	}
-}
-
-// What was counted before a run is resumed passes or fails by the limits of now.
-func TestCountResumed(t *testing.T) {
-	if _, err := Valgrind(); err != nil {
-		t.Skip(err)
-	}
-	of := func(n float64) *Executed {
-		return &Executed{Instructions: n, Processes: []float64{n, n, n}}
-	}
-	slower, hang := Counted{Case: "slower", Old: of(1000), New: of(1010)}, Counted{Case: "hang", Old: of(1000), New: of(1000), Failed: "hang"}
-	for _, want := range []verdict.Outcome{verdict.Passed, verdict.Regressed, verdict.Passed} {
-		limits := verdict.Thresholds{Instructions: 0.02}
-		if want == verdict.Regressed {
-			limits = CountThresholds()
-		}
-		run := CountedRun{Rows: []Counted{slower}}
-		if err := new(Set).Count(t.Context(), limits, 0, &run, nil); err != nil {
-			t.Fatal(err)
-		}
-		if slower = run.Rows[0]; slower.Outcome != want || run.Outcome != want || (slower.Why == "") != (want == verdict.Passed) {
-			t.Errorf("%+v, in all %s: want %s", slower, run.Outcome, want)
-		}
-	}
-	run := CountedRun{Rows: []Counted{hang}}
-	if err := new(Set).Count(t.Context(), CountThresholds(), 0, &run, nil); err != nil || run.Rows[0].Outcome != "" || run.Outcome != verdict.Inconclusive {
-		t.Errorf("what failed is %+v, %v", run, err)
 	}
 }

@@ -54,27 +54,18 @@ func Valgrind() (string, error) {
 // Count counts the instructions of each benchmark, by Valgrind: what a batch of more operations
 // executes beyond a batch of fewer, so that set-up cancels, with GOMAXPROCS=1 and without the
 // collector. Counts need no quiet machine: as many processes run at once as there are processors.
-// The run may have rows already, which are judged by these limits. done is called after each
-// benchmark that is added to them. After budget, unless it is 0, no benchmark is begun.
-func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, budget time.Duration, run *CountedRun, done func() error) error {
-	began, late := time.Now(), 0
+// done is called after each benchmark that is added to the run. After budget, unless it is 0, no
+// benchmark is begun.
+func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, budget time.Duration, run *CountedRun, done func(name string)) error {
+	began := time.Now()
 	valgrind, err := Valgrind()
 	if err != nil {
 		return err
 	}
-	for i := range run.Rows {
-		if one := &run.Rows[i]; one.Failed == "" {
-			one.Judge(limits)
-		}
-	}
-	run.Judge()
-	for _, name := range s.cases {
-		if slices.ContainsFunc(run.Rows, func(c Counted) bool { return c.Case == name }) {
-			continue
-		}
-		if budget > 0 && time.Since(began) > budget {
-			late++
-			continue
+	defer run.Judge()
+	for i, name := range s.cases {
+		if run.Late = len(s.cases) - i; budget > 0 && time.Since(began) > budget {
+			return nil
 		}
 		both := s.pairs[name]
 		one := Counted{Case: name}
@@ -89,16 +80,9 @@ func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, budget time.
 			one.Failed = err.Error()
 		}
 		run.Rows = append(run.Rows, one)
-		if run.Judge(); done != nil {
-			if err := done(); err != nil {
-				return err
-			}
-		}
+		done(name)
 	}
-	if late > 0 {
-		run.Late = late
-		run.Judge()
-	}
+	run.Late = 0
 	return nil
 }
 
@@ -207,7 +191,7 @@ func (h *half) count(ctx context.Context, valgrind, mode string, of sizes) (p pr
 	for range of.pairs {
 		list += fmt.Sprintf(" %d %d", of.few, of.many)
 	}
-	arguments, environment := h.binary.command(0, h.of.pattern(), 0, mode+" "+list)
+	arguments, environment := h.binary.command(0, h.of.pattern(), mode+" "+list)
 	arguments = append([]string{"-q", "--tool=callgrind", "--cache-sim=no", "--dump-before=testing.postageMark", "--callgrind-out-file=" + filepath.Join(folder, "out")}, arguments...)
 	batches := time.Duration(1 + 2*of.pairs)
 	patience := max(leastPatience, slowness*batches*(time.Duration(of.few+of.many)/2*h.of.Took+h.of.Call))

@@ -124,18 +124,14 @@ func (c *Counted) Judge(limits verdict.Thresholds) {
 	c.Functions = c.Functions[:min(mostFunctions, len(c.Functions))]
 }
 
-// CountedRun is a run of counts: its record, and its JSON form, which is a stable interface.
+// CountedRun is a run of counts. Its JSON form is a stable interface.
 type CountedRun struct {
 	Version int             `json:"version"`
 	What    string          `json:"what"`
 	Outcome verdict.Outcome `json:"outcome"` // the worst of the rows'
-	// Arguments are the user's packages and flags. Vary is what the sides differ in. Programs is
-	// the SHA-256 of all programs.
-	Arguments []string  `json:"arguments"`
-	Vary      string    `json:"vary"`
-	Programs  string    `json:"programs"`
-	Rows      []Counted `json:"rows"`
-	Notes     []string  `json:"notes"` // what was not counted, and why
+	Vary    string          `json:"vary"`    // what the sides differ in
+	Rows    []Counted       `json:"rows"`
+	Notes   []string        `json:"notes"` // what was not counted, and why
 	// Lost names the packages and benchmarks that fail on the new side only.
 	Lost []string `json:"lost,omitempty"`
 	// Late is how many benchmarks there was no time for.

@@ -1,13 +1,9 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,11 +16,10 @@ import (
 
 // Package is a package whose tests have benchmarks.
 type Package struct {
-	Path   string            // its import path
-	Folder string            // where its sources are, and where its benchmarks run
-	Label  string            // its name in rows
-	Tops   []string          // its benchmark functions: "BenchmarkMarshal"
-	texts  map[string]string // their source
+	Path   string   // its import path
+	Folder string   // where its sources are, and where its benchmarks run
+	Label  string   // its name in rows
+	Tops   []string // its benchmark functions, as they are declared: "BenchmarkMarshal"
 }
 
 // declared matches the declarations of benchmark functions in a test file.
@@ -59,7 +54,7 @@ func Find(ctx context.Context, source *build.Source, patterns []string, old bool
 		} else if p.Error != nil && p.Dir == "" {
 			return nil, fmt.Errorf("go list %s: %s", p.ImportPath, p.Error.Err)
 		}
-		found := Package{Path: p.ImportPath, Folder: p.Dir, Label: p.ImportPath, texts: map[string]string{}}
+		found := Package{Path: p.ImportPath, Folder: p.Dir, Label: p.ImportPath}
 		if p.Module != nil {
 			found.Label = strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
 			if found.Label == "" {
@@ -72,23 +67,9 @@ func Find(ctx context.Context, source *build.Source, patterns []string, old bool
 			if err != nil {
 				return nil, err
 			}
-			positions := token.NewFileSet()
-			file, err := parser.ParseFile(positions, name, source, parser.SkipObjectResolution)
-			for _, m := range declared.FindAllSubmatch(bytes.ReplaceAll(source, []byte("\r\n"), []byte("\n")), -1) {
-				declares := func(d ast.Decl) bool {
-					f, is := d.(*ast.FuncDecl)
-					return is && f.Name.Name == string(m[1])
-				}
-				if err == nil {
-					at := slices.IndexFunc(file.Decls, declares)
-					if at < 0 {
-						continue // in a comment
-					}
-					from := positions.Position(file.Decls[at].(*ast.FuncDecl).Name.Pos()).Offset
-					found.texts[string(m[1])] = string(source[from:positions.Position(file.Decls[at].End()).Offset])
-				}
-				if !slices.Contains(found.Tops, string(m[1])) {
-					found.Tops = append(found.Tops, string(m[1]))
+			for _, m := range declared.FindAllSubmatch(source, -1) {
+				if top := string(m[1]); !slices.Contains(found.Tops, top) {
+					found.Tops = append(found.Tops, top)
 				}
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -292,20 +291,20 @@ func TestLost(t *testing.T) {
 	g := onGround(t, map[string]string{
 		"go.mod":           goMod,
 		"builds/m_test.go": tests("m", ""),
-		"m_test.go":        file + of("Fails", "") + of("Failed", "\tb.Fatal()\n") + of("Ends", one+two) + of("Less", one+two),
+		"m_test.go":        file + of("Fails", "") + of("Failed", "\tb.Fatal()\n") + of("Ends", one+two) + of("Gone", ""),
 	})
 	t.Setenv("GOWORK", "off")
 	g.commit("")
 	g.write(map[string]string{
 		"builds/m_test.go": tests("m", "\tnothing()"),
-		"m_test.go":        file + of("Fails", "\tb.Fatal()\n") + of("Failed", "\tb.Fatal()\n") + of("Ends", "\tpanic(0)\n"+one+two) + of("Less", one) + of("New", "\tb.Fatal()\n"),
+		"m_test.go":        file + of("Fails", "\tb.Fatal()\n") + of("Failed", "\tb.Fatal()\n") + of("Ends", "\tpanic(0)\n"+one+two) + of("New", "\tb.Fatal()\n"),
 	})
-	set, err := g.found("", Options{Vary: againstHEAD, All: true})
+	set, err := g.found("", Options{Vary: againstHEAD, OwnTests: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.want(set.Lost, "example.org/m BenchmarkEnds/one", "example.org/m BenchmarkEnds/two", "example.org/m BenchmarkFails", "example.org/m/builds")
-	for _, want := range []string{"Less/two is gone", "New is new", "Ends/two was not run: its process ended"} {
+	for _, want := range []string{"Gone is gone", "New is new", "Ends/two was not run: its process ended"} {
 		if !slices.ContainsFunc(set.Notes, func(note string) bool { return strings.Contains(note, want) }) {
 			t.Errorf("no note that %s: %q", want, set.Notes)
 		}
@@ -374,34 +373,6 @@ func TestAroundTheRepository(t *testing.T) {
 	g.want(g.sides("ws/repo"), "f/It", "f/It", "m/It it fails: m_test.go:11: 1", "m/It it fails: m_test.go:11: 1")
 }
 
-// A set says which modules and which Go its sides were built from where those differ, and whose Go
-// it is that the record has.
-func TestBuiltFrom(t *testing.T) {
-	g := onGround(t, map[string]string{
-		"go.mod":         goMod + "\nrequire example.org/lib v0.0.0\n\nreplace example.org/lib => ./one\n",
-		"one/go.mod":     "module example.org/lib\n\ngo 1.24\n",
-		"one/lib.go":     "package lib\n",
-		"two/go.mod":     "module example.org/lib\n\ngo 1.24\n",
-		"two/lib.go":     "package lib\n",
-		"m_test.go":      tests("m", ""),
-		"uses_it.go":     "package m\n\nimport _ \"example.org/lib\"\n",
-		"none/m_test.go": tests("none", ""),
-	})
-	t.Setenv("GOWORK", "off")
-	g.commit("")
-	g.write(map[string]string{"go.mod": goMod + "\nrequire example.org/lib v0.0.0\n\nreplace example.org/lib => ./two\n"})
-	set, err := g.found("", Options{Vary: againstHEAD, Patterns: []string{"."}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "the sides are built from different modules, old → new: example.org/lib ./one → ./two"; !slices.Equal(set.Told(), []string{want}) {
-		t.Errorf("got %q, want %q", set.Told(), want)
-	}
-	if now := set.Now().Versions; now["go"] != runtime.Version() || now["example.org/lib"] != "./two" {
-		t.Errorf("built from %v", now)
-	}
-}
-
 // Packages whose tests are the same code on both sides are left out, and no others: whatever a test
 // is compiled from counts, and the data beside it.
 func TestSameCode(t *testing.T) {
@@ -435,30 +406,35 @@ func TestSameCode(t *testing.T) {
 		{map[string]string{"go.mod": "module example.org/m\n\ngo 1.25\n"}, "a b c d e"},
 	} {
 		g.write(of.changes)
-		o := &Options{Folder: g.folder, Patterns: []string{"./..."}, Bench: ".", Vary: againstHEAD}
-		opened, err := o.Vary.Open(t.Context(), o.Folder)
+		opened, err := againstHEAD.Open(t.Context(), g.folder)
 		if err != nil {
 			t.Fatal(err)
 		}
-		set := &Set{Sides: opened}
-		sides, err := set.find(t.Context(), o)
+		now, err := (&Options{Patterns: []string{"./..."}}).find(t.Context(), opened.Now(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := leaveSame(o, sides)
+		changed, err := now.Changed(t.Context(), opened.All[0].Commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := leaveSame(t.Context(), now, &side{Side: opened.All[0]}, changed)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var left []string
-		for _, p := range sides[1].packages {
+		for _, p := range now.packages {
 			left = append(left, p.Label)
 		}
 		if got := strings.Join(left, " "); got != of.want {
 			t.Errorf("%v: %q are measured, want %q; %s", of.changes, got, of.want, said)
 		}
-		set.Close()
+		opened.Close()
 		g.git("", "checkout", "-q", ".")
 		g.git("", "clean", "-q", "-f", "-d")
 	}
 	set, err := g.found("", Options{Vary: againstHEAD})
-	if err != nil || len(set.Entries) > 0 || !strings.HasPrefix(set.Same, "5 of 5 benchmark functions are the same code as at HEAD (5 of 5 packages)") {
+	if err != nil || len(set.Entries) > 0 || !strings.HasPrefix(set.Same, "5 of 5 packages are the same code as at HEAD") {
 		t.Errorf("%v, %+v", err, set)
 	}
 }
@@ -551,8 +527,7 @@ func TestNothingToGate(t *testing.T) {
 	}
 }
 
-// A benchmark that only the new side has runs on the old code too, from the new tests; one that
-// both have, and that was changed, does with --tests new.
+// The old code runs the new tests, and its own where the new ones do not build there, or fail.
 func TestNewTestsOnOldCode(t *testing.T) {
 	has := func(name, is string) string {
 		return "package a\n\nimport \"testing\"\n\nfunc Benchmark" + name + "(b *testing.B) {\n\tb.Log(is)\n\tif is != " + is + " {\n\t\tb.Fatal(is)\n\t}\n}\n"
@@ -562,9 +537,9 @@ func TestNewTestsOnOldCode(t *testing.T) {
 	g.commit("")
 	g.write(map[string]string{"a/a.go": "package a\n\nconst is = 2\n", "a/a_test.go": has("Both", "2"), "a/b_test.go": has("New", "is")})
 	builds := 0
-	old := func(tests string) (all []string) {
+	old := func(own bool) (all []string) {
 		builds = 0
-		set, err := g.found("", Options{Vary: againstHEAD, Tests: tests, Say: func(string, ...any) { builds++ }})
+		set, err := g.found("", Options{Vary: againstHEAD, OwnTests: own, Say: func(string, ...any) { builds++ }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -575,17 +550,15 @@ func TestNewTestsOnOldCode(t *testing.T) {
 		}
 		return append(all, append(set.Warnings, set.Notes...)...)
 	}
-	g.want(old(""), "Bench/pkg=a/Both ", "Bench/pkg=a/New ",
-		"example.org/m/a BenchmarkBoth: its source differs between the sides; --tests new has the old code run the new one",
-		"example.org/m/a BenchmarkNew is new: the old code runs it from the new tests")
-	g.want(old("new"), "Bench/pkg=a/Both it fails: a_test.go:8: 1", "Bench/pkg=a/New ")
-	g.want(old("own"), "Bench/pkg=a/Both ", "example.org/m/a BenchmarkNew is new: HEAD does not have it")
-	g.write(map[string]string{"a/a.go": "package a\n\nconst is = 1\n\nfunc more() {}\n", "a/a_test.go": has("Both", "1")})
-	g.want(old(""), "Bench/pkg=a/Both ", "Bench/pkg=a/New ", "example.org/m/a BenchmarkNew is new: the old code runs it from the new tests")
+	const isNew = "example.org/m/a BenchmarkNew is new: HEAD does not have it"
+	g.want(old(false), "Bench/pkg=a/Both ", isNew, "example.org/m/a: each side runs its own tests, as the new ones do not run on the old code: BenchmarkBoth: it fails: a_test.go:8: 1")
+	g.want(old(true), "Bench/pkg=a/Both ", isNew, "example.org/m/a: each side runs its own tests, which differ")
+	g.write(map[string]string{"a/a.go": "package a\n\nconst is = 1\n\nfunc more() {}\n", "a/a_test.go": has("Both", "is")})
+	g.want(old(false), "Bench/pkg=a/Both ", "Bench/pkg=a/New ", "example.org/m/a: the old code runs the new tests")
 	if builds != 2 {
 		t.Errorf("two sides take %d builds, want 2", builds)
 	}
-	g.write(map[string]string{"a/b_test.go": has("New", "two()"), "a/a.go": "package a\n\nconst is = 2\n\nfunc two() int { return 2 }\n"})
-	g.want(old(""), "Bench/pkg=a/Both ", "example.org/m/a BenchmarkNew is new: HEAD does not have it",
-		"example.org/m/a: the new tests do not build with the old code: go test: exit status 1: # example.org/m/a [example.org/m/a.test]\na/b_test.go:7:11: undefined: two")
+	g.write(map[string]string{"a/b_test.go": has("New", "two()"), "a/a.go": "package a\n\nconst is = 1\n\nfunc two() int { return 1 }\n"})
+	g.want(old(false), "Bench/pkg=a/Both ", isNew,
+		"example.org/m/a: each side runs its own tests, as the new ones do not run on the old code: go test: exit status 1: # example.org/m/a [example.org/m/a.test]\na/b_test.go:7:11: undefined: two")
 }

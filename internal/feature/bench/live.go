@@ -32,8 +32,8 @@ type residue struct {
 }
 
 // start starts the benchmark in one of the binary's layouts.
-func (b *Binary) start(one *Benchmark, cpu, layout int) (*live, error) {
-	arguments, environment := b.command(layout, one.pattern(), cpu, "serve")
+func (b *Binary) start(one *Benchmark, layout int) (*live, error) {
+	arguments, environment := b.command(layout, one.pattern(), "serve")
 	child, err := proc.Open(proc.Command{Who: "the benchmark's process", Args: arguments, Environment: environment, Folder: b.Package.Folder, Group: true, Counter: b.counter})
 	if err != nil {
 		return nil, err

@@ -125,7 +125,7 @@ func binaryOf(t *testing.T, text string) *Binary {
 // opened starts a benchmark, and has it ready for batches of a minute in all.
 func opened(t *testing.T, binary *Binary, name string) (*live, context.Context) {
 	t.Helper()
-	l, err := binary.start(&Benchmark{Name: name}, 0, 0)
+	l, err := binary.start(&Benchmark{Name: name}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ var countedFunctions = []report.Column[CountedFunction]{
 // published is a run with empty lists in place of none, as its JSON has them.
 func published(run *CountedRun) *CountedRun {
 	out := *run
-	out.Arguments, out.Notes = report.List(run.Arguments), report.List(run.Notes)
+	out.Notes = report.List(run.Notes)
 	out.Rows = []Counted{}
 	for _, c := range run.Rows {
 		c.Functions, c.Warnings = report.List(c.Functions), report.List(c.Warnings)
@@ -107,7 +107,7 @@ func PrintCounts(w io.Writer, run *CountedRun, form report.Form) error {
 	}
 	d.Marked("not passed:", whys...)
 	if run.Late > 0 {
-		failed = append(failed, words.Counted(run.Late, "benchmark")+": the budget was used up; --count --resume goes on")
+		failed = append(failed, words.Counted(run.Late, "benchmark")+": the time was up before")
 	}
 	d.Marked("not counted:", append(failed, run.Notes...)...)
 	d.Marked("warning:", warnings...)

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 
 	"postage/internal/feature/build"
 	"postage/internal/verdict"
-	"postage/lab"
 	"postage/record"
 )
 
@@ -26,7 +24,7 @@ func TestVary(t *testing.T) {
 	})
 	t.Setenv("GOWORK", "off")
 	for text, want := range map[string][]string{
-		"OURS=a,b,c":    {"m/It/OURS:b it fails: m_test.go:9: b", "m/It/OURS:b it fails: m_test.go:9: a", "m/It/OURS:c it fails: m_test.go:9: c", "m/It/OURS:c it fails: m_test.go:9: a"},
+		"OURS=a,b":      {"m/It it fails: m_test.go:9: b", "m/It it fails: m_test.go:9: a"},
 		"-tags=,purego": {"m/It it fails: m_test.go:9: pure", "m/It it fails: m_test.go:9:"},
 	} {
 		v, err := build.ParseVariation(text)
@@ -49,51 +47,6 @@ func TestVary(t *testing.T) {
 		if len(set.Told()) != len(v.Values) || !strings.HasPrefix(set.Told()[0], "old is "+v.Name+"="+v.Values[0]+": go1.") {
 			t.Errorf("%s: %q", text, set.Told())
 		}
-	}
-}
-
-// Sides that are one and the same have rows of their own: two rows of one name would be a record
-// that cannot be read.
-func TestVarySame(t *testing.T) {
-	g := onGround(t, map[string]string{"go.mod": goMod, "m_test.go": tests("m", "")})
-	t.Setenv("GOWORK", "off")
-	g.commit("")
-	head, err := build.Output(t.Context(), g.folder, "git", "rev-parse", "HEAD")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, label := range map[string]string{"@HEAD,@HEAD,@": head[:12], "OURS=a,b,b": "OURS:b"} {
-		v, err := build.ParseVariation(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.want(g.cases(g.found("", Options{Vary: v, All: true})), "m/It/"+label, "m/It/"+label+"#2")
-	}
-}
-
-// A side whose Go release is not there, or is too old, says so and what to do.
-func TestVaryToolchain(t *testing.T) {
-	for name, of := range map[string]struct{ mod, vary, environment, says, hint string }{
-		"this release and no other":           {"go 1.99", "GOGC=1,2", "local", "requires go >= 1.99", "set GOTOOLCHAIN=auto, so that the go command downloads Go 1.99, or"},
-		"a toolchain line, without a network": {"go 1.24\n\ntoolchain go1.99.7", "GOGC=1,2", "auto", "go1.99.7", "Go 1.99.7 could not be downloaded: install it"},
-		"without a network":                   {"go 1.24", "GOTOOLCHAIN=go1.99.8,go1.99.9", "local", "--vary GOTOOLCHAIN=go1.99.8: ", "Go 1.99.8 is not on this machine: it takes a network"},
-		"older than go.mod":                   {"go 1.99", "GOTOOLCHAIN=local,go1.99.9", "auto", "--vary GOTOOLCHAIN=local: ", "go.mod wants Go 1.99 or newer: no side"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := onGround(t, map[string]string{"go.mod": "module example.org/m\n\n" + of.mod + "\n", "m_test.go": tests("m", "")})
-			for variable, value := range map[string]string{"GOWORK": "off", "GOPROXY": "off", "GOTOOLCHAIN": of.environment} {
-				t.Setenv(variable, value)
-			}
-			v, err := build.ParseVariation(of.vary)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = g.found("", Options{Vary: v})
-			var h *lab.Hinted
-			if !errors.As(err, &h) || !strings.Contains(err.Error(), of.says) || !strings.HasPrefix(h.Hint, of.hint) {
-				t.Errorf("%v; %+v: want %q; %q", err, h, of.says, of.hint)
-			}
-		})
 	}
 }
 
@@ -127,7 +80,7 @@ func (g *ground) counted() map[string]Counted {
 		g.Fatal(err)
 	}
 	var run CountedRun
-	if err := set.Count(g.Context(), CountThresholds(), 0, &run, nil); err != nil {
+	if err := set.Count(g.Context(), CountThresholds(), 0, &run, func(string) {}); err != nil {
 		g.Fatal(err)
 	}
 	by := map[string]Counted{}

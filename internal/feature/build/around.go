@@ -37,9 +37,15 @@ func (s *Source) lookAround(ctx context.Context) (err error) {
 	return ctx.Err()
 }
 
-func within(folder, path string) bool {
+// Below is a path as seen from a folder that it is in.
+func Below(folder, path string) (below string, in bool) {
 	below, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(below)
+	return below, err == nil && filepath.IsLocal(below)
+}
+
+func within(folder, path string) bool {
+	_, in := Below(folder, path)
+	return in
 }
 
 // reach has a folder of the working tree's surroundings lie around the revision too.

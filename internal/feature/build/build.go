@@ -167,7 +167,7 @@ func (s *Source) products(ctx context.Context, target Target, goFlags string) (s
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%q", append([]string{s.Commit, s.below, target.Package, strconv.FormatBool(target.Test), environment, os.Getenv("GOWORK")}, target.Flags...))
+	fmt.Fprintf(h, "%q", append([]string{s.Commit, s.below, target.Package, strconv.FormatBool(target.Test), strconv.Itoa(s.edits), environment, os.Getenv("GOWORK")}, target.Flags...))
 	for _, flag := range append(quotedFields(goFlags), target.Flags...) {
 		// The contents of a profile or an overlay count.
 		if _, file, _ := strings.Cut(flag, "="); filepath.IsAbs(file) {

@@ -2,12 +2,12 @@ package build
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,8 +19,8 @@ type Variation struct {
 	// Name is an environment variable ("GOGC"), a flag of go build ("-pgo"), or "" for the code
 	// itself.
 	Name string
-	// Values has a value for each side, the old side's first; none where there is one side. For
-	// code a value is a revision, "" for the working tree.
+	// Values are the old side's and the new side's; none where there is one side. For code a value
+	// is a revision, "" for the working tree.
 	Values []string
 }
 
@@ -40,8 +40,8 @@ func ParseVariation(text string) (v Variation, err error) {
 	case isSetting && strings.Trim(name, "-") != "":
 		v = Variation{Name: name, Values: strings.Split(values, ",")}
 	}
-	if len(v.Values) < 2 {
-		return v, &lab.Hinted{Err: fmt.Errorf("--vary %s: want two values or more", text), Hint: "such as GOGC=100,400, -tags=,purego or @main,@"}
+	if len(v.Values) != 2 {
+		return v, &lab.Hinted{Err: fmt.Errorf("--vary %s: want two values, not %d", text, len(v.Values)), Hint: "such as GOGC=100,400, -tags=,purego or @main,@"}
 	}
 	return v, nil
 }
@@ -63,8 +63,8 @@ type Side struct {
 	Name        string   // what it is called, "" for its commit
 	Revision    string   // what its commit was asked for by, "" for the working tree
 	Environment []string // of its processes, beside this one's
-	// Versions are the versions of its modules, by path, and of "go". It is nil until they are
-	// known.
+	// Versions are the versions of "go" and of a program's modules, by path. It is nil until
+	// something is built.
 	Versions map[string]string
 	wrap     func(error) error
 }
@@ -77,25 +77,31 @@ func (s *Side) Label() string {
 	return s.Name
 }
 
-// Wrap says that this side has the error, and what to do if the go command lacks a newer Go.
+// Wrap says that this side has the error.
 func (s *Side) Wrap(err error) error { return s.wrap(err) }
 
-// Build builds the target in so many function layouts, see [Source.Layouts]. A worker is one of the
-// programs with the arguments.
+// Build builds the target in so many function layouts, see [Source.Layouts], and notes the versions
+// that it is built from. A worker is one of the programs with the arguments.
 func (s *Side) Build(ctx context.Context, target Target, layouts int, arguments ...string) (*lab.Build, error) {
 	programs, err := s.Layouts(ctx, target, layouts)
 	if err != nil {
 		return nil, err
 	}
-	b := &lab.Build{Name: InName(s.Label()), Commit: s.Commit, Environment: s.Environment}
+	info, err := buildinfo.ReadFile(programs[0])
+	if err != nil {
+		return nil, err
+	}
+	b := &lab.Build{Name: inName(s.Label()), Commit: s.Commit, Environment: s.Environment, Modules: lab.ModulesOf(info)}
+	s.Versions = maps.Clone(b.Modules)
+	s.Versions["go"] = info.GoVersion
 	for _, program := range programs {
 		b.Commands = append(b.Commands, append([]string{program}, arguments...))
 	}
 	return b, nil
 }
 
-// InName is a label as a part of a row's name can hold it.
-func InName(label string) string {
+// inName is a label as a part of a row's name can hold it.
+func inName(label string) string {
 	return strings.NewReplacer("/", ":", "=", ":", " ", "_").Replace(label)
 }
 
@@ -221,36 +227,17 @@ func (s *Sides) Told() (lines []string) {
 	return lines
 }
 
-// newerGo matches what the go command says if a module wants a newer Go than there is.
-var newerGo = regexp.MustCompile(`requires go >= ([0-9.a-z]+) \(running|go: download go([0-9.a-z]*[0-9a-z])`)
-
-// wrap says which side has the error, and what to do if the go command lacks a newer Go.
+// wrap says which side has the error.
 func (v *Variation) wrap(value string, err error) error {
-	m, named := newerGo.FindStringSubmatch(err.Error()), v.Name == "GOTOOLCHAIN"
-	text := err.Error()
 	switch {
 	case v.Name != "":
-		err = fmt.Errorf("--vary %s: %w", v.label(value), err)
-	case value != "" && !errors.Is(err, ErrNoRevision):
-		err = fmt.Errorf("--against %s; without it the new code is measured alone: %w", value, err)
-	case value != "":
-		err = &lab.Hinted{Err: fmt.Errorf("--against %w", err), Hint: "such as main, HEAD~1, or a commit"}
-	}
-	if m == nil {
+		return fmt.Errorf("--vary %s: %w", v.label(value), err)
+	case value == "":
 		return err
+	case errors.Is(err, ErrNoRevision):
+		return &lab.Hinted{Err: fmt.Errorf("--against %w", err), Hint: "such as main, HEAD~1, or a commit"}
 	}
-	hint, wanted := "", "Go "+m[1]+m[2]
-	switch {
-	case named && m[1] != "":
-		hint = "go.mod wants " + wanted + " or newer: no side can be built by an older release"
-	case named:
-		hint = wanted + " is not on this machine: it takes a network, and a GOPROXY that has it, to download it"
-	case strings.Contains(text, "; GOTOOLCHAIN="): // this release and no other
-		hint = "set GOTOOLCHAIN=auto, so that the go command downloads " + wanted + ", or install it and put it first in PATH"
-	default:
-		hint = wanted + " could not be downloaded: install it and put it first in PATH"
-	}
-	return &lab.Hinted{Err: err, Hint: hint}
+	return fmt.Errorf("--against %s; without it the new code is measured alone: %w", value, err)
 }
 
 // differences are the versions that are not the same. A module that only one side uses is none: its

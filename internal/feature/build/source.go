@@ -36,6 +36,7 @@ type Source struct {
 	work    string         // the working tree's workspace, "" if each commit has its own
 	around  string         // top, or the folder above it that holds all that a build takes from beside it
 	shared  bool           // a build takes something that no commit determines
+	edits   int            // how often tests were taken or given back
 	scratch string         // a temporary folder, "" until there is need of one
 	locks   []*flock.Flock // of the folders in the cache that are in use
 
@@ -124,52 +125,85 @@ func (s *Source) Folder(ctx context.Context) (string, error) {
 	return s.folder, nil
 }
 
-// TakeTests has a revision's packages tested by another source's tests and their testdata, where the
-// revision has the packages. The folders are the other source's.
-func (s *Source) TakeTests(ctx context.Context, from *Source, folders []string) error {
+// Changed are the files of the source's repository, as they lie in its folder, that differ from
+// those of another commit, or that git does not know.
+func (s *Source) Changed(ctx context.Context, commit string) (files []string, err error) {
+	up, err := s.Output(ctx, "git", "rev-parse", "--show-cdup")
+	if err != nil {
+		return nil, err
+	}
+	top := filepath.Join(s.folder, up)
+	// A workspace that git does not know counts on both sides.
+	for _, list := range [][]string{
+		{"--no-optional-locks", "diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=none", commit},
+		{"ls-files", "-z", "--others", "--exclude=go.work", "--exclude=go.work.sum"},
+	} {
+		names, err := Output(ctx, top, "git", list...)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == 0 }) {
+			files = append(files, filepath.Join(top, name))
+		}
+	}
+	return files, nil
+}
+
+// TakeTests has a revision's package tested by another source's tests and their testdata. It takes the
+// package's folder there, and returns the one here, "" if the revision does not have the package.
+func (s *Source) TakeTests(ctx context.Context, from *Source, there string) (here string, err error) {
 	to, err := s.Folder(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	top, err := from.Folder(ctx)
-	if err != nil {
-		return err
+	below, in := Below(from.folder, there)
+	if here = filepath.Join(to, below); !in || !exists(here) {
+		return "", nil
 	}
 	s.shared = true // by the commit alone, nobody knows what is built
-	for _, folder := range folders {
-		below, err := filepath.Rel(top, folder)
-		if err != nil || !filepath.IsLocal(below) {
-			continue
+	s.edits++
+	if err := removeTests(here); err != nil {
+		return "", err
+	}
+	tests, _ := filepath.Glob(filepath.Join(there, "*_test.go")) // the pattern is well formed
+	for _, name := range tests {
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(here, filepath.Base(name)), text, 0o666)
 		}
-		target := filepath.Join(to, below)
-		if _, err := os.Stat(target); err != nil {
-			continue // the revision does not have it
+		if err != nil {
+			return "", err
 		}
-		old, _ := filepath.Glob(filepath.Join(target, "*_test.go"))
-		for _, name := range append(old, filepath.Join(target, "testdata")) {
-			if err := os.RemoveAll(name); err != nil {
-				return err
-			}
-		}
-		tests, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
-		for _, name := range tests {
-			text, err := os.ReadFile(name)
-			if err == nil {
-				err = os.WriteFile(filepath.Join(target, filepath.Base(name)), text, 0o666)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		data := filepath.Join(folder, "testdata")
-		if _, err := os.Stat(data); err != nil {
-			continue
-		}
-		if err := os.CopyFS(filepath.Join(target, "testdata"), os.DirFS(data)); err != nil {
+	}
+	if data := filepath.Join(there, "testdata"); exists(data) {
+		err = os.CopyFS(filepath.Join(here, "testdata"), os.DirFS(data))
+	}
+	return here, err
+}
+
+// GiveBackTests has a revision's package in a folder tested by its own tests again.
+func (s *Source) GiveBackTests(ctx context.Context, folder string) error {
+	s.edits++
+	if err := removeTests(folder); err != nil {
+		return err
+	}
+	_, err := Output(ctx, folder, "git", "checkout", "--quiet", "HEAD", "--", ".")
+	return err
+}
+
+func removeTests(folder string) error {
+	names, _ := filepath.Glob(filepath.Join(folder, "*_test.go")) // the pattern is well formed
+	for _, name := range append(names, filepath.Join(folder, "testdata")) {
+		if err := os.RemoveAll(name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 // Output is what a program prints that runs in the source's folder, see [Output].
