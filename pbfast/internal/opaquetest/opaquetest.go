@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/gofeaturespb"
 	"google.golang.org/protobuf/types/pluginpb"
 
+	_ "postage/pbfast/internal/gen" // so that go test runs tests again when the generator changes
 	"postage/pbfast/internal/testmessages/edition2023"
 	"postage/pbfast/internal/testmessages/proto2editions"
 	"postage/pbfast/internal/testmessages/proto3editions"
@@ -55,7 +56,7 @@ func Overlay(t testing.TB, module string) string {
 		request.FileToGenerate = []string{last.GetName()}
 		for _, plugin := range []string{"google.golang.org/protobuf/cmd/protoc-gen-go", "./cmd/protoc-gen-pbfast"} {
 			if strings.HasPrefix(plugin, "./") {
-				request.Parameter = proto.String("methods=true,names=vt,reuse=true")
+				request.Parameter = proto.String("methods=pbfast,methods=reuse,methods=vt")
 			}
 			for _, made := range run(t, module, plugin, request) {
 				base := path.Base(made.GetName())
