@@ -100,7 +100,7 @@ type Case struct {
 // Contender is one way to do a case: a library and its settings.
 type Contender struct {
 	// Name is made of key=value parts, the library first, then the settings that a
-	// reader must know to judge the row: "codec=vtprotobuf/pool=yes". With the case's
+	// reader must know to judge the row: "codec=sonic/config=std". With the case's
 	// name before it, it is the row's name.
 	Name  string
 	Floor bool

@@ -27,6 +27,7 @@ var subjects = []message{
 	(*proto3.NullHypothesisProto3)(nil),
 	(*memory.Tree)(nil),
 	(*memory.Holder)(nil),
+	(*memory.Ring)(nil),
 }
 
 func TestAgreesWithProtobuf(t *testing.T) {
@@ -105,6 +106,8 @@ func TestCorners(t *testing.T) {
 		"a fixed32 cut":                        field(7, protowire.Fixed32Type, 1, 2, 3),
 		"a fixed64 cut":                        field(8, protowire.Fixed64Type, 1, 2, 3, 4, 5, 6, 7),
 		"a message of another package":         field(201, protowire.BytesType, 0),
+		"a wrapper with something unknown":     field(202, protowire.BytesType, 2, 0x10, 0x05),
+		"a group's end within a part of it":    {0x0b, 0x0a, 0x01, 0x0c},
 		"a map's entry with a number's value":  field(56, protowire.BytesType, 4, 8, 1, 16, 1),
 		"a map as a number":                    field(56, protowire.VarintType, 1),
 		"a map of messages as a number":        field(71, protowire.VarintType, 1),

@@ -11,21 +11,21 @@
 //		t.Error(err)
 //	}
 //
-// With the plug-in's parameter methods=true, each message also has methods:
+// With the plug-in's parameter methods=pbfast, each message also has methods, and with methods=reuse
+// the last of these:
 //
 //	SizeOf() int                               the length of its encoding
 //	MarshalAppend([]byte) ([]byte, error)      appends its encoding
 //	Unmarshal([]byte) error                    sets it; strings and bytes share a copy of the input
-//	UnmarshalOwn([]byte) error                 sets it as proto.Unmarshal does: nothing is shared
 //	UnmarshalAlias([]byte) error               sets it; strings and bytes are parts of the input
 //	UnmarshalReuse([]byte) error               the same, into memory that the message holds already
 //
 // MarshalAppend may write over all of the capacity of the slice that it is given, beyond what it
-// appends too. UnmarshalReuse is there with the parameter reuse. It overwrites what the message
-// holds, so no part of that may be in use elsewhere, nor be in the message twice. With names=vt there
-// are vtprotobuf's methods: MarshalVT and its like do not look for required fields,
-// MarshalToSizedBufferVT writes to the end of the buffer, UnmarshalVT merges, and UnmarshalVTUnsafe
-// leaves strings and bytes as parts of the input. All parameters are in docs/pbfast.md.
+// appends too. UnmarshalReuse overwrites what the message holds, so no part of that may be in use
+// elsewhere, nor be in the message twice. With methods=vt there are vtprotobuf's methods: MarshalVT
+// and its like do not look for required fields, MarshalToSizedBufferVT writes to the end of the
+// buffer, UnmarshalVT merges, and UnmarshalVTUnsafe leaves strings and bytes as parts of the input.
+// All parameters are in docs/pbfast.md.
 package pbfast
 
 import (

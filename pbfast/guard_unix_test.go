@@ -38,7 +38,7 @@ func TestInputEndsAtUnmappedPage(t *testing.T) {
 			input := memory[16*page-len(data) : 16*page : 16*page]
 			copy(input, data)
 			for _, decode := range []func(message, []byte) error{
-				message.Unmarshal, message.UnmarshalOwn, message.UnmarshalAlias, message.UnmarshalVT,
+				message.Unmarshal, message.UnmarshalAlias, message.UnmarshalVT,
 			} {
 				m := fresh(subject)
 				if decode(m, input) == nil {

@@ -92,7 +92,6 @@ func TestMemoryKeptByParts(t *testing.T) {
 		for way, decode := range map[string]func([]byte, proto.Message) error{
 			"proto.Unmarshal": proto.Unmarshal,
 			"UnmarshalVT":     func(data []byte, m proto.Message) error { return m.(message).UnmarshalVT(data) },
-			"UnmarshalOwn":    func(data []byte, m proto.Message) error { return m.(message).UnmarshalOwn(data) },
 		} {
 			ours := kept(whole, decode, part)
 			t.Logf("%s of a message of %d bytes, %s: keeps %d bytes, with protobuf-go %d", name, len(data), way, ours, theirs)

@@ -10,7 +10,7 @@ import (
 )
 
 // A vtMessage has what vtprotobuf generates for its features marshal, marshal_strict, unmarshal,
-// unmarshal_unsafe, size, clone and equal: code that calls it compiles with names=vt.
+// unmarshal_unsafe, size, clone and equal: code that calls it compiles with methods=vt.
 type vtMessage[M any] interface {
 	proto.Message
 	MarshalVT() ([]byte, error)

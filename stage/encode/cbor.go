@@ -8,22 +8,17 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// cborMaps is fxamacker's CBOR, with structs written as maps by field name, and times as whole
-// seconds.
+// cborMaps is fxamacker's CBOR, with structs written as maps by field name, and times with their
+// fractions of seconds, as RFC 3339 has them.
 func cborMaps[M any](form bind.Form[M, M]) contender[M] {
-	return cborTimes(form, "codec=cbor", cbor.TimeUnix)
-}
-
-// cborTimes is the same with times in another mode: in TimeRFC3339Nano they keep their fractions.
-func cborTimes[M any](form bind.Form[M, M], name string, times cbor.TimeMode) contender[M] {
 	return ofStructs(form, codec[M, M]{
-		name:     name,
+		name:     "codec=cbor",
 		module:   "github.com/fxamacker/cbor/v2",
 		can:      []op{opEncode, opDecode},
 		utf8:     "error",
 		settings: map[string]string{"buffer": "kept", "structs": "maps by field name"},
 	}, func() (structCodec, error) {
-		mode, err := cbor.EncOptions{Time: times}.UserBufferEncMode()
+		mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.UserBufferEncMode()
 		if err != nil {
 			return structCodec{}, err
 		}

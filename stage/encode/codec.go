@@ -35,8 +35,6 @@ type codec[M, V any] struct {
 	can      []op // operations that have rows; others that decode go with decode
 	// impossible says why an operation has no row.
 	impossible map[op]string
-	// insteadOf names a row that a reader might expect, and because says why it does not exist.
-	insteadOf, because string
 	// protobuf says that the bytes are in protobuf's wire format. The proof exchanges them with
 	// protobuf, and all decoders get the bytes that protobuf made.
 	protobuf bool
@@ -251,12 +249,7 @@ func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
 		}
 		return in, nil
 	}
-	if c.insteadOf == "" {
-		return []lab.Contender{row}
-	}
-	return []lab.Contender{{
-		Name: c.insteadOf, Module: c.module, Settings: record.KeysOf(c.insteadOf).Settings(nil), NotPossible: c.because,
-	}, row}
+	return []lab.Contender{row}
 }
 
 func (c *codec[M, V]) does(o op) bool {

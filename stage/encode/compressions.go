@@ -8,59 +8,43 @@ import (
 
 	klauspost "github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
-	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
 )
 
-const (
-	moduleCompress = "github.com/klauspost/compress"
-	moduleLZ4      = "github.com/pierrec/lz4/v4"
-)
+const moduleCompress = "github.com/klauspost/compress"
 
 // A compression is one way to make encoded messages smaller.
 type compression struct {
 	name, module string
 	settings     map[string]string
-	dictionary   bool // open takes a dictionary
-	open         func(dictionary []byte) (packer, error)
+	open         func() (packer, error)
 }
 
 // compressions are the ways in which messages are packed. Each message is compressed alone;
 // encoders, decoders and buffers are kept.
 var compressions = []compression{
-	{name: packBaseline, open: func([]byte) (packer, error) { return packer{}, nil }},
-	{name: "pack=gzip/level=6", open: func([]byte) (packer, error) {
+	{name: packBaseline, open: func() (packer, error) { return packer{}, nil }},
+	{name: "pack=gzip/level=6", open: func() (packer, error) {
 		w, err := gzip.NewWriterLevel(nil, 6)
 		return streams(w, new(gzip.Reader)), err
 	}},
-	{name: "pack=gzip/level=6/library=klauspost", module: moduleCompress, open: func([]byte) (packer, error) {
+	{name: "pack=gzip/level=6/library=klauspost", module: moduleCompress, open: func() (packer, error) {
 		w, err := klauspost.NewWriterLevel(nil, 6)
 		return streams(w, new(klauspost.Reader)), err
 	}},
 	{name: "pack=zstd/level=1", module: moduleCompress, settings: zstdSettings("fastest"), open: zstdAt(zstd.SpeedFastest)},
 	{name: "pack=zstd/level=3", module: moduleCompress, settings: zstdSettings("default"), open: zstdAt(zstd.SpeedDefault)},
-	{name: "pack=zstd/level=3/dictionary=trained", module: moduleCompress, settings: zstdSettings("default"), open: zstdAt(zstd.SpeedDefault), dictionary: true},
-	{name: "pack=s2", module: moduleCompress, settings: block, open: func([]byte) (packer, error) {
-		return blocks(s2.MaxEncodedLen, s2.Encode, s2.Decode), nil
-	}},
-	{name: "pack=snappy", module: moduleCompress, settings: block, open: func([]byte) (packer, error) {
-		return blocks(snappy.MaxEncodedLen, snappy.Encode, snappy.Decode), nil
-	}},
-	{name: "pack=lz4", module: moduleLZ4, settings: map[string]string{"format": "frame", "block": "64KB"}, open: func([]byte) (packer, error) {
-		w := lz4.NewWriter(nil)
-		return streams(w, lz4Reader{lz4.NewReader(nil)}), w.Apply(lz4.BlockSizeOption(lz4.Block64Kb))
-	}},
+	{name: "pack=s2", module: moduleCompress, settings: map[string]string{"format": "block"}, open: func() (packer, error) { return s2Blocks, nil }},
 }
 
 // OpenPacker opens a compression by its rows' name. Each function returns memory that its next call
 // overwrites. For the row that compresses nothing, both are nil.
 func OpenPacker(name string) (pack, unpack func(data []byte) ([]byte, error), err error) {
 	for _, how := range compressions {
-		if how.name != name || how.dictionary {
+		if how.name != name {
 			continue
 		}
-		p, err := how.open(nil)
+		p, err := how.open()
 		if err != nil || p.pack == nil {
 			return nil, nil, err
 		}
@@ -71,25 +55,18 @@ func OpenPacker(name string) (pack, unpack func(data []byte) ([]byte, error), er
 	return nil, nil, fmt.Errorf("encode: there is no compression %q", name)
 }
 
-var block = map[string]string{"format": "block"}
-
 // zstdSettings returns a zstd row's settings. The library has its own names for levels.
 func zstdSettings(level string) map[string]string {
 	return map[string]string{"encoder-level": level, "concurrency": "1"}
 }
 
-func zstdAt(level zstd.EncoderLevel) func([]byte) (packer, error) {
-	return func(dictionary []byte) (packer, error) {
-		w := []zstd.EOption{zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1)}
-		r := []zstd.DOption{zstd.WithDecoderConcurrency(1)}
-		if dictionary != nil {
-			w, r = append(w, zstd.WithEncoderDict(dictionary)), append(r, zstd.WithDecoderDicts(dictionary))
-		}
-		encoder, err := zstd.NewWriter(nil, w...)
+func zstdAt(level zstd.EncoderLevel) func() (packer, error) {
+	return func() (packer, error) {
+		encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1))
 		if err != nil {
 			return packer{}, err
 		}
-		decoder, err := zstd.NewReader(nil, r...)
+		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return packer{}, err
 		}
@@ -132,22 +109,8 @@ func streams(w interface {
 	}
 }
 
-type lz4Reader struct{ *lz4.Reader }
-
-func (r lz4Reader) Reset(from io.Reader) error {
-	r.Reader.Reset(from)
-	return nil
-}
-
-// blocks compresses into memory that fits the worst case, and decompresses into kept memory.
-func blocks(worst func(int) int, encode func(dst, src []byte) []byte, decode func(dst, src []byte) ([]byte, error)) packer {
-	return packer{
-		pack: func(dst, src []byte) ([]byte, error) {
-			if n := worst(len(src)); cap(dst) < n {
-				dst = make([]byte, n)
-			}
-			return encode(dst[:cap(dst)], src), nil
-		},
-		unpack: func(dst, src []byte) ([]byte, error) { return decode(dst[:cap(dst)], src) },
-	}
+// s2Blocks grow the memory that they are given, if necessary.
+var s2Blocks = packer{
+	pack:   func(dst, src []byte) ([]byte, error) { return s2.Encode(dst[:cap(dst)], src), nil },
+	unpack: func(dst, src []byte) ([]byte, error) { return s2.Decode(dst[:cap(dst)], src) },
 }

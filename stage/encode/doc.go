@@ -57,11 +57,7 @@
 // Compressors, decompressors and buffers are kept and reset. None starts goroutines: zstd has
 // concurrency 1. Each message is packed alone, with the checksums that the libraries write by
 // default. Levels have the numbers of the zstd and gzip programs; the zstd library calls its levels
-// fastest (1) and default (3). S2 and Snappy write blocks, LZ4 writes frames with blocks of 64 KB.
-//
-// A dictionary has at most 32 KB, and at most half the size of the corpus. It is trained on one
-// half of the corpus, and all rows are measured on the other half. Its size is a column, because
-// both ends must have it.
+// fastest (1) and default (3). S2 writes blocks.
 //
 // # Fairness
 //

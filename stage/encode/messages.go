@@ -25,7 +25,7 @@ func Suite() lab.Suite {
 		name: "tiny", doc: "three scalars",
 		ops: []op{opEncode, opDecode}, draw: drawTiny, count: 256, scalar: true,
 	})...)
-	suite.Cases = append(suite.Cases, cases(kitOfOrder(), ordersMessage(), handwritten(bind.Order().Protobuf))...)
+	suite.Cases = append(suite.Cases, cases(kitOfOrder(), ordersMessage())...)
 	suite.Cases = append(suite.Cases, cases(kitOfMetrics(), message[plain.Metrics]{
 		name: "metrics", doc: "a thousand samples in two packed columns",
 		ops: []op{opEncode, opDecode, opReuse, opPack}, draw: drawMetrics, count: 256,

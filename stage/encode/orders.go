@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"postage/stage/encode/internal/pb"
+	"postage/stage/encode/internal/pbhook"
 	"postage/stage/encode/internal/plain"
 )
 
@@ -39,6 +40,8 @@ func orderRow(_ int, v any, data []byte, row []any) error {
 		row[0], row[1], row[2], row[3] = int64(v.Serial), v.Reference, v.CreatedUnixMs, v.Total.MinorUnits
 	case *pb.Order:
 		row[0], row[1], row[2], row[3] = int64(v.GetSerial()), v.GetReference(), v.GetCreatedUnixMs(), v.GetTotal().GetMinorUnits()
+	case *pbhook.Order:
+		row[0], row[1], row[2], row[3] = int64(v.GetSerial()), v.GetReference(), v.GetCreatedUnixMs(), v.GetTotal().GetMinorUnits()
 	default:
 		return fmt.Errorf("encode: a %T has no way to its fields", v)
 	}
@@ -60,7 +63,11 @@ func (o *orderMail) CheckReceipt(data []byte, sum uint64, orders int) error {
 	switch v := v.(type) {
 	case *plain.Tiny:
 		got = *v
-	case *pb.Tiny:
+	case interface { // protobuf's and pbfast's
+		GetSerial() uint64
+		GetValue() float64
+		GetValid() bool
+	}:
 		got = plain.Tiny{Serial: v.GetSerial(), Value: v.GetValue(), Valid: v.GetValid()}
 	}
 	if want := (plain.Tiny{Serial: sum, Value: float64(orders), Valid: true}); got != want {

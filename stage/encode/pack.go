@@ -3,13 +3,9 @@ package encode
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"postage/lab"
 	"postage/record"
@@ -70,7 +66,6 @@ type packing[M, V any] struct {
 	in          *instance[M, V] // encodes
 	back        run[M, V]       // decodes
 	how         compression
-	dictionary  []byte
 	packer      packer
 	wire, plain []byte // the last packed message, and the last unpacked one
 	wireBytes   float64
@@ -81,86 +76,12 @@ func newPacking[M, V any](c *codec[M, V], msg *message[M], how compression, seed
 	if err != nil {
 		return nil, err
 	}
-	measured, training := msg.halves(seed)
-	in.run.originals, in.run.values = measured, c.values(measured)
 	p := &packing[M, V]{in: in, how: how}
-	p.back = run[M, V]{originals: measured, inputs: make([][]byte, len(measured)), use: c.form.Read}
-	if how.dictionary {
-		if p.dictionary, err = p.train(training); err != nil {
-			return nil, fmt.Errorf("no dictionary: %w", err)
-		}
-	}
-	if p.packer, err = how.open(p.dictionary); err != nil {
+	p.back = run[M, V]{originals: in.run.originals, inputs: make([][]byte, len(in.run.originals)), use: c.form.Read}
+	if p.packer, err = how.open(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", how.name, err)
 	}
 	return p, nil
-}
-
-// halves divides the corpus into one part to measure, a power of two of messages, and one to train
-// dictionaries on.
-func (msg *message[M]) halves(seed uint64) (measured, training []M) {
-	if msg.samples == nil {
-		corpus := msg.corpus(seed)
-		half := (len(corpus) + 1) / 2
-		return corpus[:half], corpus[half:]
-	}
-	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(msg.samples))
-	half := (len(order) + 1) / 2
-	for i := range max(1, msg.count/2) {
-		measured = append(measured, msg.samples[order[i%half]])
-	}
-	for _, i := range order[half:] {
-		training = append(training, msg.samples[i])
-	}
-	return measured, training
-}
-
-const (
-	dictionaryBytes = 32 << 10
-	trainingBytes   = 100 * dictionaryBytes // as zstd's authors recommend
-)
-
-// train makes a zstd dictionary from the training half: some messages as they are, and entropy
-// tables from compressing the others. It leaves out messages that are also measured.
-//
-// Note: package dict of the same module selects pieces instead. Its dictionaries differ from one
-// process to the next, and with them orders as JSON are 15% larger.
-func (p *packing[M, V]) train(training []M) ([]byte, error) {
-	seen := map[string]bool{}
-	inputs, err := p.in.encode(p.in.run.originals)
-	if err != nil {
-		return nil, err
-	}
-	for _, data := range inputs {
-		seen[string(data)] = true
-	}
-	if inputs, err = p.in.encode(training); err != nil {
-		return nil, err
-	}
-	inputs = slices.DeleteFunc(inputs, func(data []byte) bool { return seen[string(data)] })
-	if len(inputs) < 2 {
-		return nil, errors.New("too few messages are left to train it on besides those measured")
-	}
-	var history []byte
-	held := 0
-	for ; held < len(inputs)/2 && len(history) < dictionaryBytes; held++ {
-		history = append(history, inputs[held]...)
-	}
-	history = history[:min(len(history), dictionaryBytes)]
-	inputs = inputs[held:]
-	total := 0
-	for i, data := range inputs {
-		if total += len(data); total > trainingBytes {
-			inputs = inputs[:i+1]
-			break
-		}
-	}
-	var dictionary []byte
-	err = recovered(func() (err error) {
-		dictionary, err = zstd.BuildDict(zstd.BuildDictOptions{ID: 1 << 15, Contents: inputs, History: history, Offsets: [3]int{1, 4, 8}, Level: zstd.SpeedDefault})
-		return err
-	})
-	return dictionary, err
 }
 
 // Run packs and unpacks n messages.
@@ -197,7 +118,7 @@ func (p *packing[M, V]) Prove(ctx context.Context) error {
 			return err
 		}
 	}
-	reader, err := p.how.open(p.dictionary)
+	reader, err := p.how.open()
 	if err != nil {
 		return err
 	}
@@ -246,13 +167,9 @@ func (p *packing[M, V]) Prove(ctx context.Context) error {
 	return nil
 }
 
-// Metrics returns mean sizes in bytes before and after packing, and the size of the dictionary.
+// Metrics returns mean sizes in bytes before and after packing.
 func (p *packing[M, V]) Metrics() map[string]float64 {
-	metrics := map[string]float64{record.EncodedBytes: p.in.bytes, record.PackedBytes: p.wireBytes}
-	if p.dictionary != nil {
-		metrics["dictionary-bytes"] = float64(len(p.dictionary))
-	}
-	return metrics
+	return map[string]float64{record.EncodedBytes: p.in.bytes, record.PackedBytes: p.wireBytes}
 }
 
 func (p *packing[M, V]) Close() error { return nil }

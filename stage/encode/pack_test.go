@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +14,9 @@ import (
 )
 
 // orders returns a packing of orders as JSON, by the compression of that name.
-func packedOrders(t *testing.T, how string, change func(*message[plain.Order])) (*packing[plain.Order, plain.Order], error) {
+func packedOrders(t *testing.T, how string) (*packing[plain.Order, plain.Order], error) {
 	k := bind.Order()
 	msg := &message[plain.Order]{name: "order", draw: drawOrder, count: 64, diff: differences(k.Plain), read: k.Plain.Read}
-	if change != nil {
-		change(msg)
-	}
 	at := slices.IndexFunc(compressions, func(c compression) bool { return c.name == how })
 	if at < 0 {
 		t.Fatalf("no %s", how)
@@ -32,13 +28,13 @@ func packedOrders(t *testing.T, how string, change func(*message[plain.Order])) 
 func TestPackedIsReadElsewhere(t *testing.T) {
 	for how, program := range map[string]string{
 		"pack=gzip/level=6": "gzip", "pack=gzip/level=6/library=klauspost": "gzip",
-		"pack=zstd/level=1": "zstd", "pack=zstd/level=3": "zstd", "pack=zstd/level=3/dictionary=trained": "zstd", "pack=lz4": "lz4",
+		"pack=zstd/level=1": "zstd", "pack=zstd/level=3": "zstd",
 	} {
 		t.Run(how, func(t *testing.T) {
 			if _, err := exec.LookPath(program); err != nil {
 				t.Skip(program + " is not installed")
 			}
-			p, err := packedOrders(t, how, nil)
+			p, err := packedOrders(t, how)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,13 +42,6 @@ func TestPackedIsReadElsewhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd := exec.Command(program, "-d", "-c")
-			if p.dictionary != nil {
-				file := filepath.Join(t.TempDir(), "dictionary")
-				if err := os.WriteFile(file, p.dictionary, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				cmd.Args = append(cmd.Args, "-D", file)
-			}
 			cmd.Stdin, cmd.Stderr = bytes.NewReader(p.wire), os.Stderr
 			got, err := cmd.Output()
 			if err != nil {
@@ -62,65 +51,6 @@ func TestPackedIsReadElsewhere(t *testing.T) {
 				t.Errorf("%s reads %.60q, packed was %.60q", program, got, p.in.run.out)
 			}
 		})
-	}
-}
-
-// Dictionaries are the same in every process, and make packed messages smaller.
-func TestDictionary(t *testing.T) {
-	size := map[string]float64{}
-	var dictionary []byte
-	for _, how := range []string{"pack=zstd/level=3", "pack=zstd/level=3/dictionary=trained", "pack=zstd/level=3/dictionary=trained"} {
-		p, err := packedOrders(t, how, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Prove(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if dictionary != nil && !bytes.Equal(p.dictionary, dictionary) {
-			t.Error("the same messages make another dictionary")
-		}
-		dictionary, size[how] = p.dictionary, p.wireBytes
-	}
-	if without, with := size["pack=zstd/level=3"], size["pack=zstd/level=3/dictionary=trained"]; with > 0.7*without {
-		t.Errorf("a message takes %.0f bytes with a dictionary, %.0f without", with, without)
-	}
-}
-
-// No measured message was used to train a dictionary.
-func TestHalvesAreApart(t *testing.T) {
-	for n := 1; n < 40; n++ {
-		msg := &message[int]{}
-		for i := range n {
-			msg.samples = append(msg.samples, i)
-		}
-		for msg.count = 1; msg.count < n && msg.count < 16; msg.count *= 2 {
-		}
-		measured, training := msg.halves(7)
-		if k := len(measured); k == 0 || k&(k-1) != 0 {
-			t.Errorf("of %d samples %d are measured: no power of two", n, k)
-		}
-		for _, m := range measured {
-			if slices.Contains(training, m) {
-				t.Errorf("of %d samples, %d is in both halves", n, m)
-			}
-		}
-	}
-}
-
-// Without enough messages there is a reason instead of a dictionary.
-func TestNoDictionary(t *testing.T) {
-	const how = "pack=zstd/level=3/dictionary=trained"
-	for name, change := range map[string]func(*message[plain.Order]){
-		"one message": func(msg *message[plain.Order]) { msg.count = 1 },
-		"two samples": func(msg *message[plain.Order]) {
-			msg.samples, msg.count = []plain.Order{{Serial: 1}, {Serial: 2}}, 2
-		},
-		"one sample, often": func(msg *message[plain.Order]) { msg.samples, msg.count = make([]plain.Order, 64), 64 },
-	} {
-		if _, err := packedOrders(t, how, change); err == nil || !strings.Contains(err.Error(), "no dictionary: too few messages") {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
@@ -151,7 +81,7 @@ func TestPackProofSees(t *testing.T) {
 			}
 		},
 	} {
-		p, err := packedOrders(t, "pack=s2", nil)
+		p, err := packedOrders(t, "pack=s2")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"postage/pbfast"
 	"postage/stage/encode/internal/bind"
 )
 
@@ -8,42 +9,27 @@ type pbfastMessage[V any] interface {
 	protoMessage[V]
 	MarshalAppend([]byte) ([]byte, error)
 	Unmarshal([]byte) error
-	UnmarshalOwn([]byte) error
 	UnmarshalAlias([]byte) error
 	UnmarshalReuse([]byte) error
 }
 
-// A pbfastMode is how pbfast's methods treat the strings and bytes of what they decode.
-type pbfastMode int
-
-const (
-	pbfastShared pbfastMode = iota // parts of one copy of the input
-	pbfastOwn                      // in memory of their own
-	pbfastAlias                    // parts of the input
-)
-
 // pbFast is this repository's code for protobuf's wire format, called through its methods on the
-// messages. It makes every check that protobuf makes.
+// messages. It makes every check that protobuf makes. With alias, the strings and bytes that it
+// decodes are parts of the input, and otherwise of one copy of it.
 //
-//encodegen:rows pbfast codec=pbfast: pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)
-func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode) contender[M] {
+//encodegen:rows pbhook codec=pbfast: pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)
+func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], alias bool) contender[M] {
 	c := &codec[M, V]{
 		name:     "codec=pbfast",
 		module:   "postage/pbfast",
 		form:     form,
-		can:      []op{opDecode},
+		can:      []op{opEncode, opDecode},
 		protobuf: true,
 		damage:   damagePartly,
 		utf8:     "error",
 	}
 	unmarshal := P.Unmarshal
-	switch mode {
-	case pbfastShared:
-		c.can = []op{opEncode, opDecode}
-	case pbfastOwn:
-		c.name += "/own=yes"
-		unmarshal = P.UnmarshalOwn
-	case pbfastAlias:
+	if alias {
 		c.alias, c.can = true, []op{opDecode, opReuse}
 		unmarshal = P.UnmarshalAlias
 	}
@@ -59,5 +45,14 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode)
 		decode: decodeBy[M, V](unmarshal),
 		reuse:  decodeBy[M, V](P.UnmarshalReuse),
 	}
+	return c
+}
+
+// pbFastHook calls protobuf as usual, with proto.MarshalAppend and proto.Unmarshal, which run
+// pbfast's code for these messages.
+func pbFastHook[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
+	c := protobuf[M, V, P](form, false).(*codec[M, V])
+	c.name, c.module, c.can = "codec=pbfast/hook=yes", "postage/pbfast", []op{opEncode, opDecode}
+	c.check = func() error { return pbfast.HookError(P(new(V)).ProtoReflect().Interface()) }
 	return c
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"postage/stage/encode/internal/bind"
-	"postage/stage/encode/internal/pb"
+	"postage/stage/encode/internal/pbhook"
 	"postage/stage/encode/internal/plain"
 )
 
@@ -16,18 +16,18 @@ func TestPbfastAllocations(t *testing.T) {
 	if racing {
 		t.Skip("the race detector allocates too")
 	}
-	allocations(t, "tiny", bind.Tiny().Protobuf, drawTiny(rand.New(rand.NewPCG(1, 0))), (*pb.Tiny).MarshalAppend, (*pb.Tiny).Unmarshal, 1)
-	allocations(t, "benchmark", bind.Benchmark().Protobuf, drawBenchmark(nil), (*pb.Benchmark).MarshalAppend, (*pb.Benchmark).Unmarshal, 7)
+	allocations(t, "tiny", bind.Tiny().Hooked, drawTiny(rand.New(rand.NewPCG(1, 0))), (*pbhook.Tiny).MarshalAppend, (*pbhook.Tiny).Unmarshal, 1)
+	allocations(t, "benchmark", bind.Benchmark().Hooked, drawBenchmark(nil), (*pbhook.Benchmark).MarshalAppend, (*pbhook.Benchmark).Unmarshal, 7)
 	order := drawOrder(rand.New(rand.NewPCG(1, 0)))
 	order.BillTo, order.Coupon, order.Customer.Phone = &plain.Address{City: "Bern"}, new("ten"), new("117")
-	allocations(t, "order", bind.Order().Protobuf, order, (*pb.Order).MarshalAppend, (*pb.Order).Unmarshal, 10)
+	allocations(t, "order", bind.Order().Hooked, order, (*pbhook.Order).MarshalAppend, (*pbhook.Order).Unmarshal, 10)
 
 	m := drawBenchmark(nil)
-	data, err := bind.Benchmark().Protobuf.From(&m).MarshalAppend(nil)
+	data, err := bind.Benchmark().Hooked.From(&m).MarshalAppend(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := new(pb.Benchmark)
+	kept := new(pbhook.Benchmark)
 	if n := testing.AllocsPerRun(100, func() {
 		if err := kept.UnmarshalReuse(data); err != nil {
 			t.Fatal(err)

@@ -29,26 +29,9 @@ func ofStructs[M any](form bind.Form[M, M], c codec[M, M], open func() (structCo
 			fresh = encodeBy[M, M](func(_ []byte, v *M) ([]byte, error) { return lib.marshal(v) })
 		}
 		return loops[M, M]{
-			fresh: fresh,
-			encode: func(r *run[M, M], n int) (err error) {
-				for range n {
-					if r.out, err = lib.encode(r.out[:0], r.value()); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			decode: func(r *run[M, M], n int) error {
-				for range n {
-					if err := lib.decode(r.input(), r.into()); err != nil {
-						return err
-					}
-					if err := r.took(); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
+			fresh:  fresh,
+			encode: encodeBy[M, M](func(buf []byte, v *M) ([]byte, error) { return lib.encode(buf, v) }),
+			decode: decodeBy[M, M](func(v *M, data []byte) error { return lib.decode(data, v) }),
 		}, nil
 	}
 	return &c

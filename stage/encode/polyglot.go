@@ -32,8 +32,6 @@ func polyglotCodec[M, V any, P polyglotMessage[V]](form bind.Form[M, V], optiona
 	}
 	if optionals {
 		c.name += "/optional=wrapped"
-		c.insteadOf = "codec=polyglot"
-		c.because = "polyglot has no optional scalars: see codec=polyglot/optional=wrapped"
 		c.can = []op{opEncode, opDecode}
 		c.impossible = map[op]string{opReuse: "polyglot's decoder leaves what is absent as it was in the message before: the kept value would have to be cleared, which is op=decode"}
 	}

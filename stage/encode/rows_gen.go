@@ -18,17 +18,14 @@ func kitOfBenchmark() kit[plain.Benchmark] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"msgp":        {msgPack(k.Plain)},
-		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
-		"pbhook":      {pbFastHook(k.Hooked)},
+		"pbfast":      {pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
-		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
 	return of
 }
-
 func kitOfBlob() kit[plain.Blob] {
 	k := bind.Blob()
 	of := kit[plain.Blob]{plain: k.Plain}
@@ -40,17 +37,14 @@ func kitOfBlob() kit[plain.Blob] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"msgp":        {msgPack(k.Plain)},
-		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
-		"pbhook":      {pbFastHook(k.Hooked)},
+		"pbfast":      {pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
-		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
 	return of
 }
-
 func kitOfMetrics() kit[plain.Metrics] {
 	k := bind.Metrics()
 	of := kit[plain.Metrics]{plain: k.Plain}
@@ -62,17 +56,14 @@ func kitOfMetrics() kit[plain.Metrics] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"msgp":        {msgPack(k.Plain)},
-		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
-		"pbhook":      {pbFastHook(k.Hooked)},
+		"pbfast":      {pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
-		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
 	return of
 }
-
 func kitOfOrder() kit[plain.Order] {
 	k := bind.Order()
 	of := kit[plain.Order]{plain: k.Plain}
@@ -84,17 +75,14 @@ func kitOfOrder() kit[plain.Order] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"msgp":        {msgPack(k.Plain)},
-		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
-		"pbhook":      {pbFastHook(k.Hooked)},
+		"pbfast":      {pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
-		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
 	return of
 }
-
 func kitOfTiny() kit[plain.Tiny] {
 	k := bind.Tiny()
 	of := kit[plain.Tiny]{plain: k.Plain}
@@ -106,12 +94,10 @@ func kitOfTiny() kit[plain.Tiny] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"msgp":        {msgPack(k.Plain)},
-		"pbfast":      {pbFast(k.Protobuf, pbfastShared), pbFast(k.Protobuf, pbfastOwn), pbFast(k.Protobuf, pbfastAlias)},
-		"pbhook":      {pbFastHook(k.Hooked)},
+		"pbfast":      {pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
-		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
 	return of

@@ -11,10 +11,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"time"
 	"unsafe"
 
-	"github.com/fxamacker/cbor/v2"
 	"github.com/mailru/easyjson"
 	"github.com/tinylib/msgp/msgp"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -56,9 +54,6 @@ func structContenders[T any](msg *message[T]) []contender[T] {
 		gobStream(form),
 		gobEach(form),
 	}
-	if holdsTimes(reflect.TypeFor[T](), map[reflect.Type]bool{}) {
-		list = append(list, cborTimes(form, "codec=cbor/time=rfc3339nano", cbor.TimeRFC3339Nano))
-	}
 	for _, methods := range ownMethods {
 		if methods.has(new(T)) {
 			list = append(list, ofStructs(form, codec[T, T]{
@@ -68,25 +63,6 @@ func structContenders[T any](msg *message[T]) []contender[T] {
 		}
 	}
 	return list
-}
-
-// holdsTimes reports whether values of a type can hold a time. seen has the types on the way.
-func holdsTimes(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if t == reflect.TypeFor[time.Time]() || seen[t] {
-		return !seen[t]
-	}
-	seen[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return holdsTimes(t.Elem(), seen)
-	case reflect.Struct:
-		for field := range t.Fields() {
-			if holdsTimes(field.Type, seen) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // A methodPair is two methods by which a type encodes and decodes itself.

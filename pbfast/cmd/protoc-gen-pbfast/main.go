@@ -5,12 +5,13 @@
 //
 // It takes protoc-gen-go's parameters, and these:
 //
-//	hook=false     leave proto.Marshal and proto.Unmarshal alone
-//	methods=true   exported methods, too: MarshalAppend, UnmarshalAlias and so on
-//	names=vt       methods by vtprotobuf's names: MarshalVT, UnmarshalVT, SizeVT and so on
-//	reuse=true     UnmarshalReuse, too
-//	skip=NAME      leave a message to protobuf-go
-//	tag=NAME       the build tag of generated files
+//	methods=pbfast   exported methods, too: MarshalAppend, UnmarshalAlias and so on
+//	methods=reuse    UnmarshalReuse
+//	methods=vt       methods by vtprotobuf's names: MarshalVT, UnmarshalVT, SizeVT and so on
+//	skip=NAME        leave a message to protobuf-go
+//	tag=NAME         the build tag of generated files
+//
+// Methods and skip may be given several times.
 package main
 
 import (
@@ -26,21 +27,18 @@ import (
 func main() {
 	var flags flag.FlagSet
 	var options gen.Options
-	flags.BoolVar(&options.Hook, "hook", true, "")
-	flags.BoolVar(&options.Methods, "methods", false, "")
-	flags.BoolVar(&options.Reuse, "reuse", false, "")
+	flags.Func("methods", "", func(set string) error {
+		if gen.MethodSets[set] == nil {
+			return fmt.Errorf("methods=%s: want pbfast, reuse or vt", set)
+		}
+		options.Methods = append(options.Methods, set)
+		return nil
+	})
 	flags.Func("skip", "", func(name string) error {
 		options.Skip = append(options.Skip, name)
 		return nil
 	})
 	flags.StringVar(&options.Tag, "tag", "", "")
-	flags.Func("names", "", func(names string) error {
-		if names != "vt" {
-			return fmt.Errorf("names=%s: there is names=vt only", names)
-		}
-		options.VT = true
-		return nil
-	})
 	protogen.Options{ParamFunc: flags.Set}.Run(func(plugin *protogen.Plugin) error {
 		notes, err := gen.Run(plugin, options)
 		for _, note := range notes {

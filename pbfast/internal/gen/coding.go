@@ -37,9 +37,3 @@ var codings = map[protoreflect.Kind]coding{
 	protoreflect.MessageKind:  {wire: protowire.BytesType},
 	protoreflect.GroupKind:    {wire: protowire.StartGroupType},
 }
-
-// isNumber says whether values are numbers, bools or enums.
-func (c coding) isNumber() bool { return c.write != "" }
-
-// constant says whether all values take the same number of bytes.
-func (c coding) constant() bool { return c.isNumber() && c.write != "Varint" }

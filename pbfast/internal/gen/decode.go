@@ -11,18 +11,19 @@ import (
 
 // A decoder writes the functions that decode, into a fresh message or into a used one.
 type decoder struct {
-	*generator
+	*source
+	gen     *generator
 	reusing bool
 }
 
-func partsName(msg *message) string { return "pbfast" + msg.GoIdent.GoName + "Parts" }
+func partsName(msg *message) string { return "pbfast" + msg.name() + "Parts" }
 
 // nodeType is a message with its parts.
-func (g decoder) nodeType(msg *message) string {
+func nodeType(msg *message) string {
 	if len(msg.slots) == 0 {
-		return msg.GoIdent.GoName
+		return msg.name()
 	}
-	return "pbfast" + msg.GoIdent.GoName + "Node"
+	return "pbfast" + msg.name() + "Node"
 }
 
 // parts writes the types in which a message's optional parts are allocated together with it.
@@ -32,14 +33,14 @@ func (g decoder) parts(msg *message) {
 	}
 	g.f("type %s struct {", partsName(msg))
 	for _, f := range msg.slots {
-		goType := g.heldType(f)
-		if child := g.model.local(f); child != nil && !f.boxed() {
-			goType = g.nodeType(child)
+		goType := g.gen.heldType(f)
+		if child := g.gen.model.local(f); child != nil && !f.boxed() {
+			goType = nodeType(child)
 		}
 		g.f("%s %s", f.GoName, goType)
 	}
 	g.f("}\n")
-	g.f("type %s struct {\nm %s\ns %s\n}\n", g.nodeType(msg), msg.GoIdent.GoName, partsName(msg))
+	g.f("type %s struct {\nm %s\ns %s\n}\n", nodeType(msg), msg.name(), partsName(msg))
 }
 
 // decodeSignature is what functions that decode take.
@@ -49,14 +50,14 @@ const decodeSignature = "(d *$Decoder, p []byte, i, depth int"
 // if m is nil. It returns the length of p, or why the input is refused. A node has the same, which
 // the compiler puts in the place of its call.
 func (g decoder) decode(msg *message) {
-	t := msg.GoIdent.GoName
+	t := msg.name()
 	name, node := "pbfastDecode", ""
 	if len(msg.slots) > 0 {
 		g.f("func (m *%s) pbfastDecode"+decodeSignature+") (*%s, int) {", t, t)
 		g.f("return m.pbfastDecodeInto(d, p, i, depth, nil)\n}\n")
-		g.f("func (n *%s) pbfastDecode"+decodeSignature+") (*%s, int) {", g.nodeType(msg), t)
+		g.f("func (n *%s) pbfastDecode"+decodeSignature+") (*%s, int) {", nodeType(msg), t)
 		g.f("return (*%s)(nil).pbfastDecodeInto(d, p, i, depth, n)\n}\n", t)
-		name, node = "pbfastDecodeInto", ", n *"+g.nodeType(msg)
+		name, node = "pbfastDecodeInto", ", n *"+nodeType(msg)
 	}
 	g.f("func (m *%s) %s"+decodeSignature+"%s) (*%s, int) {", t, name, node, t)
 	if node != "" {
@@ -109,10 +110,10 @@ func (g decoder) read(f *field, present bool) string {
 	name := "RawText"
 	switch {
 	case f.isNumber():
-		return g.e(strings.ReplaceAll(f.coding.read, "%T", g.goType(f)) + "(p, i)")
-	case f.kind == protoreflect.BytesKind && present:
+		return g.e(strings.ReplaceAll(f.code.read, "%T", g.gen.goType(f)) + "(p, i)")
+	case f.kind() == protoreflect.BytesKind && present:
 		name = "PresentBytes"
-	case f.kind == protoreflect.BytesKind:
+	case f.kind() == protoreflect.BytesKind:
 		name = "Bytes"
 	case f.utf8:
 		name = "Text"
@@ -122,9 +123,9 @@ func (g decoder) read(f *field, present bool) string {
 
 func (g decoder) decodeField(msg *message, f *field) {
 	name := f.ref()
-	g.f("case %#x:", f.tag(f.wire))
+	g.f("case %#x:", f.tag(f.code.wire))
 	switch {
-	case f.kind == protoreflect.GroupKind:
+	case f.kind() == protoreflect.GroupKind:
 		g.decodeGroup(msg, f)
 	case f.isMap():
 		g.decodeMap(f)
@@ -141,7 +142,7 @@ func (g decoder) decodeField(msg *message, f *field) {
 		g.slot(msg, f, name)
 		g.f("}\n*%s, i = %s", name, g.read(f, true))
 		g.setPresent(f)
-	case f.kind == protoreflect.BytesKind: // short ones without a call
+	case f.kind() == protoreflect.BytesKind: // short ones without a call
 		g.f("if n := $Short(p, i); n > 0 && !d.Copies() {\n%s, i = p[i+1:n:n], n\n} else {", name)
 		g.f("%s, i = %s\n}", name, g.read(f, f.Desc.HasPresence()))
 		g.setPresent(f)
@@ -150,7 +151,7 @@ func (g decoder) decodeField(msg *message, f *field) {
 		g.setPresent(f)
 	}
 	if f.packable() {
-		g.f("case %#x:\n%s, i = $Append%s(%s, p, i)", f.tag(protowire.BytesType), name, f.packed, name)
+		g.f("case %#x:\n%s, i = $Append%s(%s, p, i)", f.tag(protowire.BytesType), name, f.code.packed, name)
 	}
 }
 
@@ -167,11 +168,11 @@ func (g decoder) decodeGroup(msg *message, f *field) {
 			g.f("}")
 			name = f.elements()
 		}
-		g.f("var v %s\nv, i = %s\n%s = append(%s, v)", g.goType(f), g.decodeCall(f, "v"), name, name)
+		g.f("var v %s\nv, i = %s\n%s = append(%s, v)", g.gen.goType(f), g.decodeCall(f, "v"), name, name)
 	default:
 		g.f("%s, i = %s", name, g.decodeCall(f, name))
 	}
-	if g.model.local(f) != nil {
+	if g.gen.model.local(f) != nil {
 		g.f("i = d.GroupEnd(i, %#x, depth)", f.tag(protowire.EndGroupType))
 	}
 }
@@ -179,7 +180,7 @@ func (g decoder) decodeGroup(msg *message, f *field) {
 // decodeElement appends what is read to a list.
 func (g decoder) decodeElement(f *field, list, read string) {
 	tag := uint16(0)
-	if f.wire == protowire.BytesType {
+	if f.code.wire == protowire.BytesType {
 		tag = runTag(f)
 	}
 	g.f("v, j := %s\n%s, i = $Append(%s, v, p, i, j, %#x)", read, list, list, tag)
@@ -188,7 +189,7 @@ func (g decoder) decodeElement(f *field, list, read string) {
 // slot sets name to the field's place in the parts, which are made if they are not there, or to one
 // of its own.
 func (g decoder) slot(msg *message, f *field, name string) {
-	goType := g.heldType(f)
+	goType := g.gen.heldType(f)
 	switch {
 	case g.reusing && !f.boxed():
 		g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, goType)
@@ -202,12 +203,12 @@ func (g decoder) slot(msg *message, f *field, name string) {
 // decodeCall is the call that decodes a message of the field's type into target, or a new one if that is
 // nil. It returns the message with the index after it.
 func (g decoder) decodeCall(f *field, target string) string {
-	group := f.kind == protoreflect.GroupKind
+	group := f.kind() == protoreflect.GroupKind
 	switch {
-	case g.model.local(f) == nil && group:
-		return fmt.Sprintf("%s.DecodeGroup(d, p, i, depth, %d, %s)", g.typeOf(f), f.number(), target)
-	case g.model.local(f) == nil:
-		return g.typeOf(f) + ".Decode(d, p, i, depth, " + target + ")"
+	case g.gen.model.local(f) == nil && group:
+		return fmt.Sprintf("%s.DecodeGroup(d, p, i, depth, %d, %s)", g.gen.typeOf(f), f.number(), target)
+	case g.gen.model.local(f) == nil:
+		return g.gen.typeOf(f) + ".Decode(d, p, i, depth, " + target + ")"
 	case group:
 		return target + ".pbfastDecode(d.Group(p, i, depth))"
 	}
@@ -215,7 +216,7 @@ func (g decoder) decodeCall(f *field, target string) string {
 }
 
 func (g decoder) decodeMessage(msg *message, f *field) {
-	name, child := f.ref(), g.model.local(f)
+	name, child := f.ref(), g.gen.model.local(f)
 	switch {
 	case g.reusing && child != nil:
 		g.reuseMessage(f)
@@ -235,7 +236,7 @@ func (g decoder) decodeMessage(msg *message, f *field) {
 // decodeMessages decodes a run of elements into a slab that is counted before.
 func (g decoder) decodeMessages(msg *message, f *field) {
 	name, list := f.ref(), "&"+f.ref()
-	child := g.model.local(f)
+	child := g.gen.model.local(f)
 	if f.boxed() {
 		g.f("if %s == nil {", name)
 		g.slot(msg, f, name)
@@ -247,17 +248,17 @@ func (g decoder) decodeMessages(msg *message, f *field) {
 		g.reuseElement(f)
 		return
 	case child == nil || runTag(f) == 0:
-		g.decodeElement(f, name, g.decodeCall(f, "("+g.goType(f)+")(nil)"))
+		g.decodeElement(f, name, g.decodeCall(f, "("+g.gen.goType(f)+")(nil)"))
 		return
 	}
-	node := g.nodeType(child)
-	if g.model.sizeOf(child) > maxSlotBytes {
-		node = child.GoIdent.GoName
+	node := nodeType(child)
+	if g.gen.model.sizeOf(child) > maxSlotBytes {
+		node = child.name()
 	}
 	g.f("slab, n := $Slab[%s](d, p, i, %#x, %s)", node, runTag(f), list)
 	size := protowire.SizeVarint(f.tag(protowire.BytesType))
 	g.f("for i -= %d; n > 0 && i >= 0; n-- {", size)
-	g.f("var v *%s", child.GoIdent.GoName)
+	g.f("var v *%s", child.name())
 	// Short ones without a call of Part.
 	g.f("if end := $Short(p, i+%d); end > 0 && depth > 0 {", size)
 	g.f("v, i = $Take(&slab).pbfastDecode(d, p[:end:end], i+%d, depth-1)\n} else {", size+1)
@@ -298,26 +299,26 @@ func (g decoder) decodeMap(f *field) {
 	if tag := runTag(f); tag != 0 {
 		room = g.e(", $MapRoom(p, i, %#x)", tag)
 	}
-	g.f("if %s == nil {\n%s = make(map[%s]%s%s)\n}", f.ref(), f.ref(), g.goType(key), g.goType(value), room)
+	g.f("if %s == nil {\n%s = make(map[%s]%s%s)\n}", f.ref(), f.ref(), g.gen.goType(key), g.gen.goType(value), room)
 	g.f("i = m.%s(d.Part(p, i, depth))", entryName(f))
 }
 
 // decodeEntry writes the function that decodes a map's entry.
 func (g decoder) decodeEntry(msg *message, f *field) {
 	key, value := f.entry()
-	g.f("func (m *%s) %s"+decodeSignature+") int {", msg.GoIdent.GoName, entryName(f))
-	g.f("var key %s", g.goType(key))
+	g.f("func (m *%s) %s"+decodeSignature+") int {", msg.name(), entryName(f))
+	g.f("var key %s", g.gen.goType(key))
 	read := ""
 	if value.isMessage() {
 		g.f("value := new(%s)", g.QualifiedGoIdent(value.Message.GoIdent))
 		read = g.decodeCall(value, "value")
 	} else {
-		g.f("var value %s", g.goType(value))
+		g.f("var value %s", g.gen.goType(value))
 		read = g.read(value, true)
 	}
 	g.readTag()
-	g.f("case %#x:\nkey, i = %s", key.tag(key.wire), g.read(key, true))
-	g.f("case %#x:\nvalue, i = %s", value.tag(value.wire), read)
+	g.f("case %#x:\nkey, i = %s", key.tag(key.code.wire), g.read(key, true))
+	g.f("case %#x:\nvalue, i = %s", value.tag(value.code.wire), read)
 	g.f("default:\ni = $Skip(p, i, tag)")
 	g.f("}\n}\nif i >= 0 { %s[key] = value }\nreturn i\n}\n", f.ref())
 }

@@ -15,11 +15,11 @@ type encoder struct{ *generator }
 // encode writes the function that writes a message from its last byte to its first, and then its
 // length and the tag that it is given.
 func (g encoder) encode(msg *message) {
-	g.f("func (m *%s) pbfastEncode(e *$Encoder, w []byte, i int, tag uint64) ([]byte, int) {", msg.GoIdent.GoName)
+	g.f("func (m *%s) pbfastEncode(e *$Encoder, w []byte, i int, tag uint64) ([]byte, int) {", msg.name())
 	g.f("end := len(w) - i")
 	g.f("if m == nil { return e.Length(w, i, end, tag) }")
 	g.encodeFields(msg)
-	if msg.element && !g.inlined(msg) { // there are many, and a call costs
+	if msg.element && !inlined(msg) { // there are many, and a call costs
 		g.f("if j := $Head(w, i, end, tag); j >= 0 { return w, j }")
 	}
 	g.f("return e.Length(w, i, end, tag)\n}\n")
@@ -61,7 +61,7 @@ func (g encoder) encodeFields(msg *message) {
 }
 
 // inlined says whether a message is encoded where it is a field, without a call.
-func (g *generator) inlined(msg *message) bool {
+func inlined(msg *message) bool {
 	return len(msg.fields) <= 2 && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) })
 }
 
@@ -74,14 +74,14 @@ func bounded(msg *message) bool {
 // most is how many bytes a bounded message takes at most, without unknown fields.
 func most(msg *message) (n int) {
 	for _, f := range msg.fields {
-		n += tagSize(f) + f.most
+		n += tagSize(f) + f.code.most
 	}
 	return n
 }
 
 // forward writes the function that encodes a bounded message.
 func (g encoder) forward(msg *message) {
-	g.f("func (m *%s) pbfastAppend(b []byte) []byte {", msg.GoIdent.GoName)
+	g.f("func (m *%s) pbfastAppend(b []byte) []byte {", msg.name())
 	g.f("if m == nil { return b }")
 	for _, f := range msg.ordered {
 		condition, value := g.present(f)
@@ -89,7 +89,7 @@ func (g encoder) forward(msg *message) {
 		for _, b := range protowire.AppendVarint(nil, f.ownTag()) {
 			tag += fmt.Sprintf(", %#x", b)
 		}
-		g.f("if %s { b = $Append%s(append(b%s), %s) }", condition, f.write, tag, g.e(f.word, value))
+		g.f("if %s { b = $Append%s(append(b%s), %s) }", condition, f.code.write, tag, g.e(f.code.word, value))
 	}
 	g.f("return append(b, m.unknownFields...)\n}\n")
 }
@@ -111,7 +111,7 @@ func (g encoder) encodeGroup(fields []*field) {
 	constant := 0
 	var variable []string
 	for _, f := range fields {
-		constant += tagSize(f) + f.most
+		constant += tagSize(f) + f.code.most
 		if f.text() && !f.pointer() {
 			variable = append(variable, "len("+f.ref()+")")
 		}
@@ -138,9 +138,9 @@ func (g encoder) encodeAlone(f *field, value string) {
 		g.putMessage(f, value)
 		return
 	case f.text():
-		g.room(tagSize(f)+f.most, "len("+value+")")
+		g.room(tagSize(f)+f.code.most, "len("+value+")")
 	default:
-		g.room(tagSize(f) + f.most)
+		g.room(tagSize(f) + f.code.most)
 	}
 	g.put(f, value)
 }
@@ -163,18 +163,18 @@ func (g encoder) length(tag uint64, length string) string {
 
 // put writes a value that is no message, with its tag, where there is room.
 func (g encoder) put(f *field, value string) {
-	tag := f.tag(f.wire)
+	tag := f.tag(f.code.wire)
 	switch {
 	case f.utf8 && tag < 0x80: // the run time writes the tag
 		g.f("i = e.PutText(w, i, %s, %#x)", value, tag)
 	case f.utf8:
 		g.f("i = %s", g.tagged(tag, "e.PutText(w, i, "+value+", 0)"))
-	case f.kind == protoreflect.BytesKind: // the run time's PutRawText costs a call
+	case f.kind() == protoreflect.BytesKind: // the run time's PutRawText costs a call
 		g.f("i -= len(%s)\ncopy(w[i:], %s)\ni = %s", value, value, g.length(tag, "len("+value+")"))
 	case f.text():
 		g.f("i = %s", g.tagged(tag, g.e("$PutRawText(w, i, %s)", value)))
 	default:
-		g.f("i = %s", g.tagged(tag, g.e("$Put%s(w, i, %s)", f.write, g.e(f.word, value))))
+		g.f("i = %s", g.tagged(tag, g.e("$Put%s(w, i, %s)", f.code.write, g.e(f.code.word, value))))
 	}
 }
 
@@ -186,13 +186,13 @@ func (g encoder) putMessage(f *field, value string) {
 	}
 	tag := f.tag(protowire.BytesType)
 	switch {
-	case f.kind == protoreflect.GroupKind:
+	case f.kind() == protoreflect.GroupKind:
 		g.room(tagSize(f))
 		g.f("i = %s", g.tagged(f.tag(protowire.EndGroupType), "i"))
 		g.f(call, value, 0)
 		g.room(tagSize(f))
 		g.f("i = %s", g.tagged(f.tag(protowire.StartGroupType), "i"))
-	case g.model.local(f) != nil && g.inlined(g.model.local(f)):
+	case g.model.local(f) != nil && inlined(g.model.local(f)):
 		g.f("end := len(w) - i\nif m := %s; m != nil {", value)
 		g.encodeFields(g.model.local(f))
 		g.f("}")
@@ -210,11 +210,11 @@ func (g encoder) encodeField(f *field) {
 		g.encodeMap(f)
 	case f.packable() && f.Desc.IsPacked():
 		g.f("if n := len(%s); n > 0 {", name)
-		g.room(tagSize(f)+10, fmt.Sprintf("%d*n", f.most))
-		g.f("end := i\ni = $Put%s(w, i, %s)\ni = %s\n}", f.packed, name, g.length(f.ownTag(), "end-i"))
+		g.room(tagSize(f)+10, fmt.Sprintf("%d*n", f.code.most))
+		g.f("end := i\ni = $Put%s(w, i, %s)\ni = %s\n}", f.code.packed, name, g.length(f.ownTag(), "end-i"))
 	case f.packable():
 		g.f("if n := len(%s); n > 0 {", name)
-		g.room(0, fmt.Sprintf("%d*n", f.most+tagSize(f)))
+		g.room(0, fmt.Sprintf("%d*n", f.code.most+tagSize(f)))
 		g.f("for k := n - 1; k >= 0; k-- {")
 		g.put(f, name+"[k]")
 		g.f("}\n}")
@@ -239,7 +239,7 @@ func (g encoder) encodeField(f *field) {
 // encodeMap writes a map in one pass, or from its last key to its first.
 func (g encoder) encodeMap(f *field) {
 	name, sorted := f.ref(), "$SortedKeys"
-	if key, _ := f.entry(); key.kind == protoreflect.BoolKind {
+	if key, _ := f.entry(); key.kind() == protoreflect.BoolKind {
 		sorted = "$SortedBools"
 	}
 	g.f("if len(%s) > 0 {\nif e.Deterministic() {", name)
@@ -255,8 +255,8 @@ func entryEncoder(f *field) string { return "pbfastPut" + f.GoName }
 // encodeEntry writes the function that writes a map's entry.
 func (g encoder) encodeEntry(msg *message, f *field) {
 	key, value := f.entry()
-	g.f("func (*%s) %s(e *$Encoder, w []byte, i int, k %s, v %s) ([]byte, int) {", msg.GoIdent.GoName, entryEncoder(f), g.goType(key), g.goType(value))
-	constant, tag := tagSize(f)+10+1+key.most, f.tag(protowire.BytesType)
+	g.f("func (*%s) %s(e *$Encoder, w []byte, i int, k %s, v %s) ([]byte, int) {", msg.name(), entryEncoder(f), g.goType(key), g.goType(value))
+	constant, tag := tagSize(f)+10+1+key.code.most, f.tag(protowire.BytesType)
 	var variable []string
 	if key.text() {
 		variable = append(variable, "len(k)")
@@ -272,7 +272,7 @@ func (g encoder) encodeEntry(msg *message, f *field) {
 	if value.text() {
 		variable = append(variable, "len(v)")
 	}
-	g.room(constant+1+value.most, variable...)
+	g.room(constant+1+value.code.most, variable...)
 	g.f("last := i")
 	g.put(value, "v")
 	g.put(key, "k")

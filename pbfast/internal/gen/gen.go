@@ -36,7 +36,6 @@ type generator struct {
 	*source
 	file    *protogen.File
 	model   *model
-	options Options
 	foreign []protogen.GoIdent // messages of other packages, with a variable for each
 }
 
@@ -45,12 +44,12 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, m *model, option
 	if len(messages) == 0 {
 		return
 	}
-	g := &generator{&source{own: file.GoImportPath, imports: map[protogen.GoImportPath]string{}}, file, m, options, nil}
+	g := &generator{&source{own: file.GoImportPath, imports: map[protogen.GoImportPath]string{}}, file, m, nil}
 	for _, msg := range messages {
-		if options.Methods {
+		if options.has("pbfast") {
 			facade{g}.faces(msg)
 		}
-		if options.VT {
+		if options.has("vt") {
 			facade{g}.vtFaces(msg)
 		}
 		if bounded(msg) {
@@ -58,16 +57,14 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, m *model, option
 		}
 		sizer{g}.size(msg)
 		encoder{g}.encode(msg)
-		decoder{g, false}.parts(msg)
-		decoder{g, false}.decode(msg)
-		if options.Reuse {
+		decoder{g.source, g, false}.parts(msg)
+		decoder{g.source, g, false}.decode(msg)
+		if options.has("reuse") {
 			facade{g}.reuseFace(msg)
-			decoder{g, true}.reuse(msg)
+			decoder{g.source, g, true}.reuse(msg)
 		}
 	}
-	if options.Hook {
-		g.hooks(file, messages)
-	}
+	facade{g}.hooks(file, messages)
 	for n, id := range g.foreign {
 		g.f("var %s = $TypeOf[%s]()\n", typeName(file, n), g.QualifiedGoIdent(id))
 	}
@@ -76,7 +73,7 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, m *model, option
 		head = append(head, "//go:build "+options.Tag, "")
 	}
 	head = append(head, "package "+string(file.GoPackageName))
-	g.save(plugin.NewGeneratedFile(file.GeneratedFilenamePrefix+"_pbfast.pb.go", file.GoImportPath), head...)
+	save(g.source, plugin.NewGeneratedFile(file.GeneratedFilenamePrefix+"_pbfast.pb.go", file.GoImportPath), head...)
 }
 
 // goType is the Go type of a field's value: of an element, of what a pointer points to.
@@ -87,7 +84,7 @@ func (g *generator) goType(f *field) string {
 	case f.Enum != nil:
 		return g.QualifiedGoIdent(f.Enum.GoIdent)
 	}
-	return f.coding.goType
+	return f.code.goType
 }
 
 // typeOf is the variable of a message of another package, which says how that is coded.
@@ -119,8 +116,8 @@ type facade struct{ *generator }
 // faces writes the methods that people call. Like protoc-gen-go's, they have no comments, which
 // would be a tenth of what is generated: go doc pbfast has them.
 func (g facade) faces(msg *message) {
-	t := msg.GoIdent.GoName
-	init := needsInit(msg.Message)
+	t := msg.name()
+	init := needsInit(msg.proto)
 	g.f("func (m *%s) SizeOf() int { return m.pbfastSize() }\n", t)
 	g.f("func (m *%s) MarshalAppend(b []byte) ([]byte, error) {", t)
 	if init {
@@ -132,8 +129,11 @@ func (g facade) faces(msg *message) {
 	} else {
 		g.f("var e $Encoder\nreturn e.Finish(m.pbfastEncode($Start(&e, b, m, (*%s).pbfastSize)))\n}\n", t)
 	}
-	g.f("func (m *%s) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, %s) }\n", t, g.sharedMemory(msg))
-	g.f("func (m *%s) UnmarshalOwn(data []byte) error { return m.pbfastUnmarshal(data, $Own|$Apart) }\n", t)
+	mode := "0"
+	if reaches(msg.proto, hasText) {
+		mode = g.e("$Copied")
+	}
+	g.f("func (m *%s) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, %s) }\n", t, mode)
 	g.f("func (m *%s) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }\n", t)
 	g.f("func (m *%s) pbfastUnmarshal(data []byte, mode $Mode) error {", t)
 	g.f("m.Reset()\nvar d $Decoder")
@@ -150,23 +150,12 @@ func (g facade) finish(decoded string, init bool) {
 	g.f("return $proto.CheckInitialized(m)\n}\n")
 }
 
-// sharedMemory is how Unmarshal treats memory.
-func (g facade) sharedMemory(msg *message) string {
-	switch g.model.hasText(msg) {
-	case 0:
-		return "0"
-	case 1:
-		return g.e("$Own")
-	}
-	return g.e("$Copied")
-}
-
 // hooks writes the code that has proto.Marshal, Unmarshal and Size use the generated methods.
-func (g *generator) hooks(file *protogen.File, messages []*message) {
+func (g facade) hooks(file *protogen.File, messages []*message) {
 	name := file.GoDescriptorIdent.GoName // as protoc-gen-go names what must come first
 	g.f("func init() {\n%s_init()", strings.ToLower(name[:1])+name[1:])
 	for _, msg := range messages {
-		t := msg.GoIdent.GoName
+		t := msg.name()
 		forward := "nil"
 		if bounded(msg) {
 			forward = "(*" + t + ").pbfastAppend"
@@ -177,7 +166,7 @@ func (g *generator) hooks(file *protogen.File, messages []*message) {
 				others += ", " + g.typeOf(f)
 			}
 		}
-		whole, shrinks := !hasRequired(msg.Message), reaches(msg.Message, extensible) || reaches(msg.Message, lazy)
+		whole, shrinks := !hasRequired(msg.proto), reaches(msg.proto, extensible) || reaches(msg.proto, lazy)
 		g.f("$Hook(%t, %t, %s, (*%s).pbfastSize, (*%s).pbfastEncode, (*%s).pbfastDecode%s)", whole, shrinks, forward, t, t, t, others)
 	}
 	g.f("}")

@@ -13,7 +13,7 @@ import (
 
 // A message is one that methods are generated for.
 type message struct {
-	*protogen.Message
+	proto   *protogen.Message
 	fields  []*field // by number
 	ordered []*field // as protobuf-go encodes them
 	slots   []*field // those whose values are in the parts
@@ -21,11 +21,12 @@ type message struct {
 	group   bool     // a field of the package holds it as a group
 }
 
+func (m *message) name() string { return m.proto.GoIdent.GoName }
+
 // A field is a field of a message, or a map's key or value.
 type field struct {
 	*protogen.Field
-	coding
-	kind protoreflect.Kind
+	code coding
 	utf8 bool // text is checked
 }
 
@@ -37,26 +38,33 @@ func (f *field) entry() (key, value *field) {
 func newField(f *protogen.Field) *field {
 	check, ok := f.Desc.(interface{ EnforceUTF8() bool })
 	kind := f.Desc.Kind()
-	return &field{Field: f, coding: codings[kind], kind: kind, utf8: kind == protoreflect.StringKind && (!ok || check.EnforceUTF8())}
+	return &field{f, codings[kind], kind == protoreflect.StringKind && (!ok || check.EnforceUTF8())}
 }
 
 func (f *field) number() protowire.Number { return f.Desc.Number() }
+func (f *field) kind() protoreflect.Kind  { return f.Desc.Kind() }
 func (f *field) list() bool               { return f.Desc.IsList() }
 func (f *field) isMap() bool              { return f.Desc.IsMap() }
 func (f *field) inOneof() bool            { return f.Oneof != nil && !f.Oneof.Desc.IsSynthetic() }
 func (f *field) isMessage() bool {
-	return f.kind == protoreflect.MessageKind || f.kind == protoreflect.GroupKind
+	return f.kind() == protoreflect.MessageKind || f.kind() == protoreflect.GroupKind
 }
 func (f *field) text() bool {
-	return f.kind == protoreflect.StringKind || f.kind == protoreflect.BytesKind
+	return f.kind() == protoreflect.StringKind || f.kind() == protoreflect.BytesKind
 }
+
+// isNumber says whether values are numbers, bools or enums.
+func (f *field) isNumber() bool { return f.code.write != "" }
+
+// constant says whether all values take the same number of bytes.
+func (f *field) constant() bool { return f.isNumber() && f.code.write != "Varint" }
 
 // pointer says whether the struct holds a pointer to a scalar.
 func (f *field) pointer() bool {
-	if f.opaque() && f.kind != protoreflect.StringKind {
+	if f.opaque() && f.kind() != protoreflect.StringKind {
 		return false
 	}
-	return !f.list() && !f.isMap() && !f.inOneof() && f.Desc.HasPresence() && !f.isMessage() && f.kind != protoreflect.BytesKind
+	return !f.list() && !f.isMap() && !f.inOneof() && f.Desc.HasPresence() && !f.isMessage() && f.kind() != protoreflect.BytesKind
 }
 
 // single reports a message that is not an element, a map's value or in a oneof.
@@ -74,7 +82,7 @@ func (f *field) ownTag() uint64 {
 	if f.list() && f.Desc.IsPacked() {
 		return f.tag(protowire.BytesType)
 	}
-	return f.tag(f.wire)
+	return f.tag(f.code.wire)
 }
 
 // A model is all that generation knows of a package.
@@ -111,8 +119,8 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, options Options
 	}
 	for _, file := range files {
 		for _, msg := range m.files[file] {
-			if options.Hook && m.slower(msg) {
-				skipped = append(skipped, fmt.Sprintf("%s: protobuf-go codes half of its fields or more: not hooked", msg.Desc.FullName()))
+			if m.slower(msg) {
+				skipped = append(skipped, fmt.Sprintf("%s: protobuf-go codes half of its fields or more: not hooked", msg.proto.Desc.FullName()))
 			}
 		}
 	}
@@ -125,7 +133,7 @@ func newModel(files []*protogen.File, own protogen.GoImportPath, options Options
 			if child := m.local(value); child != nil && (f.list() || f.isMap()) {
 				child.element = true
 			}
-			if child := m.local(f); child != nil && f.kind == protoreflect.GroupKind {
+			if child := m.local(f); child != nil && f.kind() == protoreflect.GroupKind {
 				child.group = true
 			}
 		}
@@ -167,7 +175,7 @@ func unsupported(msg *protogen.Message, options Options) string {
 }
 
 func newMessage(msg *protogen.Message) *message {
-	m := &message{Message: msg}
+	m := &message{proto: msg}
 	for _, f := range msg.Fields {
 		m.fields = append(m.fields, newField(f))
 	}
@@ -214,7 +222,7 @@ func (m *model) slower(msg *message) bool {
 		}
 		d := f.Message.Desc
 		comesAlong := d.FullName().Parent() == "google.protobuf" && !knownNames[d.Name()]
-		if comesAlong || f.Message.GoIdent.GoImportPath == msg.GoIdent.GoImportPath {
+		if comesAlong || f.Message.GoIdent.GoImportPath == msg.proto.GoIdent.GoImportPath {
 			slow++
 		}
 	}
@@ -238,12 +246,12 @@ func (m *model) slotsOf(msg *message) {
 		}
 	}
 	for _, f := range msg.fields {
-		if f.pointer() || f.boxed() && f.kind == protoreflect.MessageKind {
+		if f.pointer() || f.boxed() && f.kind() == protoreflect.MessageKind {
 			add(f, slotBytes(f))
 		}
 	}
 	for _, f := range msg.fields {
-		if child := m.local(f); child != nil && f.single() && f.kind == protoreflect.MessageKind {
+		if child := m.local(f); child != nil && f.single() && f.kind() == protoreflect.MessageKind {
 			add(f, m.sizeOf(child))
 		}
 	}
@@ -285,15 +293,15 @@ func (m *model) computeSize(msg *message) int {
 		switch {
 		case f.boxed():
 			size += 8
-		case f.list() || !f.inOneof() && f.kind == protoreflect.BytesKind:
+		case f.list() || !f.inOneof() && f.kind() == protoreflect.BytesKind:
 			size += 24
-		case f.inOneof() || f.kind == protoreflect.StringKind && !f.pointer():
+		case f.inOneof() || f.kind() == protoreflect.StringKind && !f.pointer():
 			size += 16
 		default:
 			size += 8
 		}
 		slots += slotBytes(f)
-		if child := m.local(f); child != nil && f.single() && f.kind == protoreflect.MessageKind {
+		if child := m.local(f); child != nil && f.single() && f.kind() == protoreflect.MessageKind {
 			if s := m.sizeOf(child); s <= maxSlotBytes {
 				slots += s
 			} else if s >= huge {
@@ -304,45 +312,9 @@ func (m *model) computeSize(msg *message) int {
 	return size + min(slots, maxSlotBytes)
 }
 
-// hasText says how many fields of strings or bytes can be within a message: 0, 1 or 2 for more.
-// Those within messages that are repeated, or are of another package, count as more.
-func (m *model) hasText(msg *message) int {
-	seen := map[*message]bool{}
-	n := 0
-	var walk func(*message, int)
-	walk = func(msg *message, weight int) {
-		if seen[msg] {
-			return
-		}
-		seen[msg] = true
-		for _, f := range msg.fields {
-			switch {
-			case f.isMap():
-				key, value := f.entry()
-				if key.text() || value.text() || value.isMessage() && m.local(value) == nil {
-					n += 2
-				}
-				if child := m.local(value); child != nil {
-					walk(child, 2)
-				}
-			case f.isMessage():
-				switch child := m.local(f); {
-				case child == nil:
-					n += 2
-				case f.list():
-					walk(child, 2)
-				default:
-					walk(child, weight)
-				}
-			case f.text() && f.list():
-				n += 2
-			case f.text():
-				n += weight
-			}
-		}
-	}
-	walk(msg, 1)
-	return min(n, 2)
+// hasText says whether a message has strings or bytes itself.
+func hasText(msg *protogen.Message) bool {
+	return slices.ContainsFunc(msg.Fields, func(f *protogen.Field) bool { return newField(f).text() })
 }
 
 // needsInit says whether a message can lack required fields.

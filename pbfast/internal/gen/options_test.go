@@ -20,7 +20,7 @@ import (
 
 // A message is left out by name, and a build tag is that of all files.
 func TestSkipAndTag(t *testing.T) {
-	o := Options{Hook: true, Tag: "fast && linux", Skip: []string{"protobuf_test_messages.proto3.TestAllTypesProto3"}}
+	o := Options{Tag: "fast && linux", Skip: []string{"protobuf_test_messages.proto3.TestAllTypesProto3"}}
 	code := generate(t, proto3.File_test_messages_proto3_proto, o)
 	if strings.Contains(code, "func (m *TestAllTypesProto3) ") || !strings.Contains(code, "func (m *TestAllTypesProto3_NestedMessage) ") {
 		t.Error("skip leaves out something else")
@@ -43,7 +43,7 @@ func TestSlowerIsNotHooked(t *testing.T) {
 	file.Dependency = []string{structpb.File_google_protobuf_struct_proto.Path(), timestamppb.File_google_protobuf_timestamp_proto.Path()}
 	plugin := pluginFor(t, protodesc.ToFileDescriptorProto(structpb.File_google_protobuf_struct_proto),
 		protodesc.ToFileDescriptorProto(timestamppb.File_google_protobuf_timestamp_proto), file)
-	notes, err := Run(plugin, Options{Hook: true})
+	notes, err := Run(plugin, Options{})
 	if err != nil || len(notes) != 2 || !strings.Contains(notes[0], "slower.p_a.Extended: can hold extensions: left to protobuf-go") ||
 		!strings.Contains(notes[1], "slower.p_a.Settings: protobuf-go codes half of its fields or more: not hooked") {
 		t.Errorf("notes %q, %v", notes, err)

@@ -8,14 +8,14 @@ import (
 
 // reuseFace writes the method UnmarshalReuse.
 func (g facade) reuseFace(msg *message) {
-	g.f("func (m *%s) UnmarshalReuse(data []byte) error {", msg.GoIdent.GoName)
+	g.f("func (m *%s) UnmarshalReuse(data []byte) error {", msg.name())
 	g.f("var d $Decoder")
-	g.finish("m, m.pbfastReuse(d.Start(data, 0))", needsInit(msg.Message))
+	g.finish("m, m.pbfastReuse(d.Start(data, 0))", needsInit(msg.proto))
 }
 
 // reuse writes the function that sets m to a message, and takes memory from what m was before.
 func (g decoder) reuse(msg *message) {
-	g.f("func (m *%s) pbfastReuse"+decodeSignature+") int {", msg.GoIdent.GoName)
+	g.f("func (m *%s) pbfastReuse"+decodeSignature+") int {", msg.name())
 	g.reuseFields(msg)
 	g.f("return i\n}\n")
 }
@@ -28,7 +28,7 @@ func (g decoder) reuseFields(msg *message) {
 	}
 	for k, f := range msg.ordered {
 		name := f.ref()
-		ours := !f.isMessage() || g.model.local(f) != nil && f.kind != protoreflect.GroupKind
+		ours := !f.isMessage() || g.gen.model.local(f) != nil && f.kind() != protoreflect.GroupKind
 		switch {
 		case f.inOneof():
 			if k == 0 || msg.ordered[k-1].Oneof != f.Oneof {
@@ -42,11 +42,11 @@ func (g decoder) reuseFields(msg *message) {
 			g.f("%s = %s[:0]", name, name)
 		case f.pointer(), f.single() && ours:
 			g.f("old%s := %s\n%s = nil", f.GoName, name, name)
-		case f.list(), f.isMessage(), f.kind == protoreflect.BytesKind:
+		case f.list(), f.isMessage(), f.kind() == protoreflect.BytesKind:
 			g.f("%s = nil", name)
-		case f.kind == protoreflect.StringKind:
+		case f.kind() == protoreflect.StringKind:
 			g.f("%s = \"\"", name)
-		case f.kind == protoreflect.BoolKind:
+		case f.kind() == protoreflect.BoolKind:
 			g.f("%s = false", name)
 		default:
 			g.f("%s = 0", name)
@@ -63,13 +63,13 @@ func (g decoder) reuseMessage(f *field) {
 	g.f("%s, i = %s", name, g.decodeCall(f, name))
 	g.f("} else {")
 	g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, g.QualifiedGoIdent(f.Message.GoIdent))
-	g.reuseInto(g.model.local(f), name)
+	g.reuseInto(g.gen.model.local(f), name)
 	g.f("}")
 }
 
 // reuseInto decodes into a message that was there before.
 func (g decoder) reuseInto(child *message, target string) {
-	if !g.inlined(child) || len(child.slots) > 0 {
+	if !inlined(child) || len(child.slots) > 0 {
 		g.f("i = %s.pbfastReuse(d.Part(p, i, depth))", target)
 		return
 	}
@@ -87,5 +87,5 @@ func (g decoder) reuseElement(f *field) {
 	g.f("n := len(%s)", name)
 	g.f("if n < cap(%s) { %s = %s[:n+1] } else { %s = append(%s, nil) }", name, name, name, name, name)
 	g.f("if %s[n] == nil { %s[n] = new(%s) }", name, name, g.QualifiedGoIdent(f.Message.GoIdent))
-	g.reuseInto(g.model.local(f), name+"[n]")
+	g.reuseInto(g.gen.model.local(f), name+"[n]")
 }

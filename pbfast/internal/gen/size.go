@@ -11,7 +11,7 @@ import (
 type sizer struct{ *generator }
 
 func (g sizer) size(msg *message) {
-	g.f("func (m *%s) pbfastSize() (n int) {", msg.GoIdent.GoName)
+	g.f("func (m *%s) pbfastSize() (n int) {", msg.name())
 	g.f("if m == nil { return 0 }")
 	for k, f := range msg.ordered {
 		if !f.inOneof() {
@@ -36,7 +36,7 @@ func tagSize(f *field) int { return protowire.SizeTag(f.number()) }
 // sizeTagged adds the size of one value with its tag, or a group's two.
 func (g sizer) sizeTagged(f *field, value string) {
 	tags := tagSize(f)
-	if f.kind == protoreflect.GroupKind {
+	if f.kind() == protoreflect.GroupKind {
 		tags *= 2
 	}
 	g.f("n += %d + %s", tags, g.sizeValue(f, value))
@@ -46,9 +46,9 @@ func (g sizer) sizeTagged(f *field, value string) {
 func (g sizer) sizeValue(f *field, value string) string {
 	switch {
 	case f.constant():
-		return fmt.Sprint(f.most)
+		return fmt.Sprint(f.code.most)
 	case f.isNumber():
-		return g.e("$SizeVarint(%s)", g.e(f.word, value))
+		return g.e("$SizeVarint(%s)", g.e(f.code.word, value))
 	case f.text():
 		return g.e("$SizeBytes(len(%s))", value)
 	}
@@ -56,7 +56,7 @@ func (g sizer) sizeValue(f *field, value string) string {
 	if g.model.local(f) == nil {
 		size = g.typeOf(f) + ".Size(" + value + ")"
 	}
-	if f.kind == protoreflect.GroupKind {
+	if f.kind() == protoreflect.GroupKind {
 		return size
 	}
 	return g.e("$SizeBytes(%s)", size)
@@ -73,14 +73,14 @@ func (g *generator) present(f *field) (condition, value string) {
 	case f.bit():
 		index, _ := f.bitOf()
 		return g.e("$impl.X.Present(&m.XXX_presence[%d], %d)", index/32, index), value
-	case f.pointer(), f.isMessage(), f.kind == protoreflect.BytesKind && f.Desc.HasPresence():
+	case f.pointer(), f.isMessage(), f.kind() == protoreflect.BytesKind && f.Desc.HasPresence():
 		return f.ref() + " != nil", value
 	case f.text():
 		return "len(" + value + ") > 0", value
-	case f.kind == protoreflect.BoolKind:
+	case f.kind() == protoreflect.BoolKind:
 		return value, value
-	case f.kind == protoreflect.FloatKind, f.kind == protoreflect.DoubleKind: // -0 is encoded
-		return g.e(f.word, value) + " != 0", value
+	case f.kind() == protoreflect.FloatKind, f.kind() == protoreflect.DoubleKind: // -0 is encoded
+		return g.e(f.code.word, value) + " != 0", value
 	}
 	return value + " != 0", value
 }
@@ -91,9 +91,9 @@ func (g sizer) sizeField(f *field) {
 	case f.isMap():
 		g.sizeMap(f)
 	case f.packable():
-		elements := g.e("$Size%s(%s)", f.packed, name)
+		elements := g.e("$Size%s(%s)", f.code.packed, name)
 		if f.constant() {
-			elements = fmt.Sprintf("%d*len(%s)", f.most, name)
+			elements = fmt.Sprintf("%d*len(%s)", f.code.most, name)
 		}
 		g.f("if len(%s) > 0 {", name)
 		if f.Desc.IsPacked() {
@@ -140,8 +140,8 @@ func (g sizer) sizeSingle(f *field) {
 	case f.text():
 		g.f("n += $SizeSome(%d, len(%s))", tagSize(f), value)
 	case f.constant():
-		g.f("n += $SizeIf(%s, %d)", condition, tagSize(f)+f.most)
+		g.f("n += $SizeIf(%s, %d)", condition, tagSize(f)+f.code.most)
 	default:
-		g.f("n += $SizeNumber(%d, %s)", tagSize(f), g.e(f.word, value))
+		g.f("n += $SizeNumber(%d, %s)", tagSize(f), g.e(f.code.word, value))
 	}
 }

@@ -1,14 +1,9 @@
 package gen
 
-// vtNames are the methods that vtprotobuf has, and vtFaces writes.
-var vtNames = []string{
-	"SizeVT", "MarshalVT", "MarshalToVT", "MarshalToSizedBufferVT", "MarshalVTStrict", "MarshalToVTStrict", "MarshalToSizedBufferVTStrict",
-	"UnmarshalVT", "UnmarshalVTUnsafe", "CloneVT", "CloneMessageVT", "EqualVT", "EqualMessageVT",
-}
-
-// vtFaces writes them, each in a line: the run time does what is the same for all messages.
+// vtFaces writes the methods that vtprotobuf has, each in a line: the run time does what is the same
+// for all messages.
 func (g facade) vtFaces(msg *message) {
-	t := msg.GoIdent.GoName
+	t := msg.name()
 	method := func(face, body string) { g.f("func (m *" + t + ") " + face + " { return " + body + " }\n") }
 	method("SizeVT() int", "m.pbfastSize()")
 	method("MarshalVT() ([]byte, error)", "$MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)")

@@ -20,9 +20,8 @@ var (
 	plainForm    = structForm{Pkg: "plain", Kit: "Plain"}
 	protobufForm = structForm{Pkg: "pb", Kit: "Protobuf", Pointers: true}
 	hookForm     = structForm{Pkg: "pbhook", Kit: "Hooked", Pointers: true}
-	poolForm     = structForm{Pkg: "pbpool", Kit: "Pooled", Pointers: true}
 	polyglotForm = structForm{Pkg: "polymsg", Kit: "Polyglot", Pointers: true, Wrapped: true}
-	structForms  = []structForm{plainForm, protobufForm, hookForm, poolForm, polyglotForm}
+	structForms  = []structForm{plainForm, protobufForm, hookForm, polyglotForm}
 )
 
 // bound writes a form's file in package bind, from the template of the form's name. The file has the
@@ -44,7 +43,7 @@ func (sf structForm) write(s *schema, internal string) error {
 
 func writeKits(s *schema, internal string) error {
 	imports := []string{"capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go"}
-	for _, pkg := range []string{"plain", "pb", "pbhook", "pbpool", "polymsg", "capnmsg", "flatmsg"} {
+	for _, pkg := range []string{"plain", "pb", "pbhook", "polymsg", "capnmsg", "flatmsg"} {
 		imports = append(imports, s.module+pkg)
 	}
 	return page{schema: s}.write(filepath.Join(internal, "bind", "kits_gen.go"), "bind", "kits", imports...)
@@ -64,21 +63,6 @@ func optionalName(fd protoreflect.FieldDescriptor) string {
 // Oneof reports whether the form has a field in a oneof.
 func (sf structForm) Oneof(fd protoreflect.FieldDescriptor) bool {
 	return realOneof(fd) != nil && sf.Pointers && !sf.Wrapped
-}
-
-// Value is an expression for a field's value in v.
-func (sf structForm) Value(fd protoreflect.FieldDescriptor) string {
-	return "v." + goName(fd)
-}
-
-// Assign sets a field of v.
-func (sf structForm) Assign(fd protoreflect.FieldDescriptor, value string) string {
-	return "v." + goName(fd) + " = " + value
-}
-
-// Present is an expression that says whether v has an optional field.
-func (sf structForm) Present(fd protoreflect.FieldDescriptor) string {
-	return "v." + goName(fd) + " != nil"
 }
 
 // oneofName is the Go name of the oneof that a field is in.

@@ -38,8 +38,8 @@ type part struct {
 var needed = []part{
 	{name: "plain", write: writeStructs},
 	{name: "bind of plain", write: plainForm.write},
-	// protobuf, hyperpb, vtprotobuf and pbfast share package pb, because the last two only add
-	// methods that protobuf does not call.
+	// protobuf, hyperpb and vtprotobuf share package pb, because the last only adds methods that
+	// protobuf does not call.
 	{name: "pb", write: with(protobufForm, plugin("protoc-gen-go", ""))},
 }
 
@@ -48,10 +48,8 @@ var parts = []part{
 	{"msgp", writeMsgp, []string{"plain/msgp.go"}},
 	{"easyjson", ours(writeEasyjson), []string{"plain/easyjson.go"}},
 	{"vtprotobuf", into("pb", plugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe")), []string{"pb/*_vtproto.pb.go"}},
-	{"pbfast", into("pb", pbfast("hook=false,methods=true,reuse=true")), []string{"pb/*_pbfast.pb.go"}},
-	// protobuf's own functions call pbfast's methods in pbhook, and not in pb.
-	{"pbhook", with(hookForm, plugin("protoc-gen-go", ""), pbfast("")), []string{"pbhook/*", "bind/pbhook_gen.go"}},
-	{"pbpool", with(poolForm, plugin("protoc-gen-go", ""), pooled), []string{"pbpool/*", "bind/pbpool_gen.go"}},
+	// protobuf's own functions run pbfast's code in pbhook, and not in pb.
+	{"pbhook", with(hookForm, plugin("protoc-gen-go", ""), pbfast), []string{"pbhook/*", "bind/pbhook_gen.go"}},
 	{"polymsg", with(polyglotForm, writePolyglot), []string{"polymsg/*", "bind/polymsg_gen.go"}},
 	{"easyproto", bound(form{name: "easyproto"}, "fmt", "strings", "github.com/VictoriaMetrics/easyproto"), []string{"bind/easyproto_gen.go"}},
 	{"hyperpb", bound(form{name: "hyperpb"}, "buf.build/go/hyperpb", "google.golang.org/protobuf/reflect/protoreflect"), []string{"bind/hyperpb_gen.go"}},

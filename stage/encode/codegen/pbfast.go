@@ -14,11 +14,9 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// pbfast adds pbfast's methods.
-func pbfast(parameter string) step {
-	return func(s *schema, dir string, files []*descriptorpb.FileDescriptorProto) error {
-		return s.runPluginOn(s.pbfastPlugin(), parameter, dir, files)
-	}
+// pbfast adds pbfast's code.
+func pbfast(s *schema, dir string, files []*descriptorpb.FileDescriptorProto) error {
+	return s.runPluginOn(s.pbfastPlugin(), "methods=pbfast,methods=reuse", dir, files)
 }
 
 // pbfastPlugin runs pbfast's plug-in, which is part of this repository and so is not in the go.mod
@@ -81,7 +79,7 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 	if name := filepath.Base(dir); name == "conformance" || name == "memoryplain" {
 		return nil
 	}
-	return s.runPluginOn(s.pbfastPlugin(legacy), "methods=true,names=vt,reuse=true", dir, request, own.GetName())
+	return s.runPluginOn(s.pbfastPlugin(legacy), "methods=pbfast,methods=reuse,methods=vt", dir, request, own.GetName())
 }
 
 // renamed returns a copy of a file in another protobuf package.

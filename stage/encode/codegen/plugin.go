@@ -2,6 +2,8 @@ package codegen
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,8 +14,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
-
-	"postage/internal/sys/proc"
 )
 
 // tools is the folder of the generators' go.mod.
@@ -47,52 +47,21 @@ func pipeIn(dir string, stdin []byte, name string, args ...string) error {
 	return err
 }
 
+// generatorTime limits a generator's work on one message. The go command may have to compile the
+// generator first, in the same time.
+const generatorTime = 10 * time.Minute
+
 func pipeFrom(dir string, stdin []byte, name string, args ...string) ([]byte, error) {
-	cmd := exec.Command(name, args...)
+	ctx, cancel := context.WithTimeout(context.Background(), generatorTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
-	if err := bounded(cmd, generatorTime, generatorMemory); err != nil {
-		return nil, fmt.Errorf("%s %q: %w\n%s%s", name, args, err, stdout.Bytes(), stderr.Bytes())
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s %q: %w\n%s%s", name, args, cmp.Or(ctx.Err(), err), stdout.Bytes(), stderr.Bytes())
 	}
 	return stdout.Bytes(), nil
-}
-
-// A generator's limits for one message. The go command may have to compile the generator first, in
-// the same time.
-const (
-	generatorTime   = 10 * time.Minute
-	generatorMemory = 2 << 30 // bytes
-)
-
-// bounded runs a program, and kills it when it exceeds a limit. It sees memory on Linux only.
-func bounded(cmd *exec.Cmd, limit time.Duration, memory int64) error {
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	late := time.After(limit)
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
-	for {
-		var over error
-		select {
-		case err := <-ended:
-			return err
-		case <-late:
-			over = fmt.Errorf("ended, because it had worked for %v", limit)
-		case <-look.C:
-			if bytes, err := proc.MemoryOf(cmd.Process.Pid); err == nil && bytes > memory {
-				over = fmt.Errorf("ended, because it held more than %d MB", memory>>20)
-			}
-		}
-		if over != nil {
-			_ = cmd.Process.Kill()
-			<-ended
-			return over
-		}
-	}
 }
 
 // runPlugin passes the files to a protoc plug-in, as protoc would, and writes its answer into dir.

@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
@@ -59,7 +58,7 @@ func (p page) write(to, pkg, name string, imports ...string) error {
 	return saveGo(to, pkg, body, imports...)
 }
 
-// saveGo writes a Go file, with a blank line between declarations and no others.
+// saveGo writes a Go file without blank lines within its declarations.
 func saveGo(to, pkg, body string, imports ...string) error {
 	body = regexp.MustCompile(`\n\s*\n`).ReplaceAllString(body, "\n")
 	var used strings.Builder
@@ -74,24 +73,8 @@ func saveGo(to, pkg, body string, imports ...string) error {
 	if used.Len() > 0 {
 		text += "import (\n" + used.String() + ")\n"
 	}
-	content, err := format.Source([]byte(text + body)) // so that only declarations begin a line
-	if err != nil {
-		return fmt.Errorf("format %s: %w\n%s", to, err, text+body)
-	}
-	var spaced bytes.Buffer
-	documented := true
-	for line := range bytes.Lines(content) {
-		if begins.Match(line) && !documented {
-			spaced.WriteByte('\n')
-		}
-		documented = bytes.HasPrefix(line, []byte("// ")) || len(bytes.TrimSpace(line)) == 0
-		spaced.Write(line)
-	}
-	return formatted(to, spaced.Bytes())
+	return formatted(to, []byte(text+body))
 }
-
-// begins matches a line at which a declaration, or its comment, begins.
-var begins = regexp.MustCompile(`^(func|type|var|const|import|//)`)
 
 // packageName is the name by which a package is imported.
 func packageName(importPath string) string {
@@ -104,11 +87,11 @@ func packageName(importPath string) string {
 
 // formatted formats a Go file that another generator has made.
 func formatted(path string, content []byte) error {
-	content, err := format.Source(content)
+	made, err := format.Source(content)
 	if err != nil {
-		return fmt.Errorf("format %s: %w", path, err)
+		return fmt.Errorf("format %s: %w\n%s", path, err, content)
 	}
-	return save(path, content)
+	return save(path, made)
 }
 
 func save(path string, content []byte) error {

@@ -23,7 +23,7 @@ type form struct {
 // A walk is a function over all fields of a message: "To" sets the plain struct m, "Read" returns a
 // sum.
 type walk struct {
-	*form
+	Form    *form
 	Verb    string
 	Some    bool // Read reads two fields only
 	Message protoreflect.MessageDescriptor
@@ -36,12 +36,12 @@ type walk struct {
 
 // Walk is the function's code.
 func (f *form) Walk(verb string, md protoreflect.MessageDescriptor) (string, error) {
-	return render("walk", walk{form: f, Verb: verb, Message: md})
+	return render("walk", walk{Form: f, Verb: verb, Message: md})
 }
 
 // Some is the code of bind.Form's Some, which reads two fields of a root message.
 func (f *form) Some(md protoreflect.MessageDescriptor) (string, error) {
-	return render("walk", walk{form: f, Verb: "Read", Some: true, Message: md})
+	return render("walk", walk{Form: f, Verb: "Read", Some: true, Message: md})
 }
 
 // Fields returns the fields to visit. Some visits the first text, or another value if there is no
@@ -80,10 +80,10 @@ func lastValue(md protoreflect.MessageDescriptor) (last protoreflect.FieldDescri
 // Inner reads the last value of a part.
 func (w walk) Inner() (string, error) {
 	begin := "{\nv := " + w.X
-	if w.Pointers {
+	if w.Form.Pointers {
 		begin = "if v := " + w.X + "; v != nil {"
 	}
-	if w.name == "hyperpb" {
+	if w.Form.name == "hyperpb" {
 		begin += "\nf := f.in" + goName(w.Field)
 	}
 	code, err := w.Visit(lastValue(w.Of.Message()))
@@ -93,27 +93,27 @@ func (w walk) Inner() (string, error) {
 // Visit is the code for one field.
 func (w walk) Visit(fd protoreflect.FieldDescriptor) (string, error) {
 	w.Field, w.Of, w.Plain = fd, fd, "m."+goName(fd)
-	return render(w.name+" "+string(shapeOf(fd)), w)
+	return render(w.Form.name+" "+string(shapeOf(fd)), w)
 }
 
 // Head is how the function begins.
 func (w walk) Head() string {
-	name, pointer := w.Verb, w.Type
+	name, pointer := w.Verb, w.Form.Type
 	if w.Some {
-		name, pointer = "Some", "*"+strings.TrimPrefix(w.Type, "*")
+		name, pointer = "Some", "*"+strings.TrimPrefix(w.Form.Type, "*")
 	}
-	if w.name == "hyperpb" {
+	if w.Form.name == "hyperpb" {
 		return fmt.Sprintf("func (f *hyper%s) %s(v protoreflect.Message", w.Message.Name(), strings.ToLower(name))
 	}
-	return fmt.Sprintf("func %s%s%s(v %s%s", w.prefix, name, w.Message.Name(), pointer, w.Message.Name())
+	return fmt.Sprintf("func %s%s%s(v %s%s", w.Form.prefix, name, w.Message.Name(), pointer, w.Message.Name())
 }
 
 // Call is the function of a part.
 func (w walk) Call() string {
-	if w.name == "hyperpb" {
+	if w.Form.name == "hyperpb" {
 		return "f.in" + goName(w.Field) + "." + strings.ToLower(w.Verb)
 	}
-	return w.prefix + w.Verb + string(w.Of.Message().Name())
+	return w.Form.prefix + w.Verb + string(w.Of.Message().Name())
 }
 
 // Failed returns the error that was got.
@@ -156,7 +156,7 @@ func (w walk) Entry(k, x string) (string, error) {
 }
 
 // Converted is the value in its plain type.
-func (w walk) Converted() string { return convert(w.ByteText, w.Of, w.X) }
+func (w walk) Converted() string { return convert(w.Form.ByteText, w.Of, w.X) }
 
 // convert returns an expression of the plain type for a value of a form.
 func convert(byteText bool, fd protoreflect.FieldDescriptor, x string) string {

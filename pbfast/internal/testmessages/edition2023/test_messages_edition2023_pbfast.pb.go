@@ -20,10 +20,6 @@ func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ComplexMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *ComplexMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ComplexMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -197,10 +193,6 @@ func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
-}
-
-func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
@@ -3149,10 +3141,6 @@ func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3352,10 +3340,6 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte,
 
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
-}
-
-func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) error {
@@ -3580,10 +3564,6 @@ func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 }
 
 func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
 
 func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)

@@ -588,6 +588,50 @@ func (x *Needs) GetName() string {
 	return ""
 }
 
+type Ring struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Link          *Ring_Link             `protobuf:"group,1,opt,name=Link,json=link" json:"link,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Ring) Reset() {
+	*x = Ring{}
+	mi := &file_test_messages_memory_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ring) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ring) ProtoMessage() {}
+
+func (x *Ring) ProtoReflect() protoreflect.Message {
+	mi := &file_test_messages_memory_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ring.ProtoReflect.Descriptor instead.
+func (*Ring) Descriptor() ([]byte, []int) {
+	return file_test_messages_memory_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Ring) GetLink() *Ring_Link {
+	if x != nil {
+		return x.Link
+	}
+	return nil
+}
+
 type Tree struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Branches      []*Tree                `protobuf:"bytes,1,rep,name=branches" json:"branches,omitempty"`
@@ -597,7 +641,7 @@ type Tree struct {
 
 func (x *Tree) Reset() {
 	*x = Tree{}
-	mi := &file_test_messages_memory_proto_msgTypes[7]
+	mi := &file_test_messages_memory_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -609,7 +653,7 @@ func (x *Tree) String() string {
 func (*Tree) ProtoMessage() {}
 
 func (x *Tree) ProtoReflect() protoreflect.Message {
-	mi := &file_test_messages_memory_proto_msgTypes[7]
+	mi := &file_test_messages_memory_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -622,12 +666,56 @@ func (x *Tree) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tree.ProtoReflect.Descriptor instead.
 func (*Tree) Descriptor() ([]byte, []int) {
-	return file_test_messages_memory_proto_rawDescGZIP(), []int{7}
+	return file_test_messages_memory_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Tree) GetBranches() []*Tree {
 	if x != nil {
 		return x.Branches
+	}
+	return nil
+}
+
+type Ring_Link struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Inner         *Ring_Link             `protobuf:"bytes,1,opt,name=inner" json:"inner,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Ring_Link) Reset() {
+	*x = Ring_Link{}
+	mi := &file_test_messages_memory_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ring_Link) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ring_Link) ProtoMessage() {}
+
+func (x *Ring_Link) ProtoReflect() protoreflect.Message {
+	mi := &file_test_messages_memory_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ring_Link.ProtoReflect.Descriptor instead.
+func (*Ring_Link) Descriptor() ([]byte, []int) {
+	return file_test_messages_memory_proto_rawDescGZIP(), []int{7, 0}
+}
+
+func (x *Ring_Link) GetInner() *Ring_Link {
+	if x != nil {
+		return x.Inner
 	}
 	return nil
 }
@@ -700,7 +788,12 @@ const file_test_messages_memory_proto_rawDesc = "" +
 	"\x05needs\x18\x02 \x01(\v2\x15.postage.memory.NeedsH\x00R\x05needsB\b\n" +
 	"\x06choice\"\x1b\n" +
 	"\x05Needs\x12\x12\n" +
-	"\x04name\x18\x01 \x02(\tR\x04name\"8\n" +
+	"\x04name\x18\x01 \x02(\tR\x04name\"n\n" +
+	"\x04Ring\x12-\n" +
+	"\x04link\x18\x01 \x01(\n" +
+	"2\x19.postage.memory.Ring.LinkR\x04link\x1a7\n" +
+	"\x04Link\x12/\n" +
+	"\x05inner\x18\x01 \x01(\v2\x19.postage.memory.Ring.LinkR\x05inner\"8\n" +
 	"\x04Tree\x120\n" +
 	"\bbranches\x18\x01 \x03(\v2\x14.postage.memory.TreeR\bbranchesB-Z+postage/pbfast/internal/testmessages/memory"
 
@@ -716,41 +809,45 @@ func file_test_messages_memory_proto_rawDescGZIP() []byte {
 	return file_test_messages_memory_proto_rawDescData
 }
 
-var file_test_messages_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_test_messages_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_test_messages_memory_proto_goTypes = []any{
-	(*Extended)(nil), // 0: postage.memory.Extended
-	(*Holder)(nil),   // 1: postage.memory.Holder
-	(*Whole)(nil),    // 2: postage.memory.Whole
-	(*Part)(nil),     // 3: postage.memory.Part
-	(*Inner)(nil),    // 4: postage.memory.Inner
-	(*Chooser)(nil),  // 5: postage.memory.Chooser
-	(*Needs)(nil),    // 6: postage.memory.Needs
-	(*Tree)(nil),     // 7: postage.memory.Tree
-	nil,              // 8: postage.memory.Holder.MapEntry
-	nil,              // 9: postage.memory.Whole.ByNameEntry
+	(*Extended)(nil),  // 0: postage.memory.Extended
+	(*Holder)(nil),    // 1: postage.memory.Holder
+	(*Whole)(nil),     // 2: postage.memory.Whole
+	(*Part)(nil),      // 3: postage.memory.Part
+	(*Inner)(nil),     // 4: postage.memory.Inner
+	(*Chooser)(nil),   // 5: postage.memory.Chooser
+	(*Needs)(nil),     // 6: postage.memory.Needs
+	(*Ring)(nil),      // 7: postage.memory.Ring
+	(*Tree)(nil),      // 8: postage.memory.Tree
+	nil,               // 9: postage.memory.Holder.MapEntry
+	nil,               // 10: postage.memory.Whole.ByNameEntry
+	(*Ring_Link)(nil), // 11: postage.memory.Ring.Link
 }
 var file_test_messages_memory_proto_depIdxs = []int32{
 	0,  // 0: postage.memory.Holder.one:type_name -> postage.memory.Extended
 	0,  // 1: postage.memory.Holder.list:type_name -> postage.memory.Extended
-	8,  // 2: postage.memory.Holder.map:type_name -> postage.memory.Holder.MapEntry
+	9,  // 2: postage.memory.Holder.map:type_name -> postage.memory.Holder.MapEntry
 	0,  // 3: postage.memory.Holder.chosen:type_name -> postage.memory.Extended
 	3,  // 4: postage.memory.Whole.part:type_name -> postage.memory.Part
 	3,  // 5: postage.memory.Whole.parts:type_name -> postage.memory.Part
-	9,  // 6: postage.memory.Whole.by_name:type_name -> postage.memory.Whole.ByNameEntry
+	10, // 6: postage.memory.Whole.by_name:type_name -> postage.memory.Whole.ByNameEntry
 	3,  // 7: postage.memory.Whole.chosen:type_name -> postage.memory.Part
 	3,  // 8: postage.memory.Whole.second:type_name -> postage.memory.Part
 	4,  // 9: postage.memory.Part.inner:type_name -> postage.memory.Inner
 	6,  // 10: postage.memory.Chooser.needs:type_name -> postage.memory.Needs
-	7,  // 11: postage.memory.Tree.branches:type_name -> postage.memory.Tree
-	0,  // 12: postage.memory.Holder.MapEntry.value:type_name -> postage.memory.Extended
-	3,  // 13: postage.memory.Whole.ByNameEntry.value:type_name -> postage.memory.Part
-	0,  // 14: postage.memory.Extended.needs:extendee -> postage.memory.Extended
-	6,  // 15: postage.memory.Extended.needs:type_name -> postage.memory.Needs
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	15, // [15:16] is the sub-list for extension type_name
-	14, // [14:15] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	11, // 11: postage.memory.Ring.link:type_name -> postage.memory.Ring.Link
+	8,  // 12: postage.memory.Tree.branches:type_name -> postage.memory.Tree
+	0,  // 13: postage.memory.Holder.MapEntry.value:type_name -> postage.memory.Extended
+	3,  // 14: postage.memory.Whole.ByNameEntry.value:type_name -> postage.memory.Part
+	11, // 15: postage.memory.Ring.Link.inner:type_name -> postage.memory.Ring.Link
+	0,  // 16: postage.memory.Extended.needs:extendee -> postage.memory.Extended
+	6,  // 17: postage.memory.Extended.needs:type_name -> postage.memory.Needs
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	17, // [17:18] is the sub-list for extension type_name
+	16, // [16:17] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_test_messages_memory_proto_init() }
@@ -775,7 +872,7 @@ func file_test_messages_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_test_messages_memory_proto_rawDesc), len(file_test_messages_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

@@ -20,10 +20,6 @@ func (m *Holder) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *Holder) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-func (m *Holder) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *Holder) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Holder) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -402,10 +398,6 @@ func (m *Whole) MarshalAppend(b []byte) ([]byte, error) {
 }
 
 func (m *Whole) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *Whole) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
 
 func (m *Whole) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
@@ -824,10 +816,6 @@ func (m *Part) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *Part) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
-func (m *Part) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *Part) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *Part) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -1072,11 +1060,7 @@ func (m *Inner) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Inner).pbfastSize)))
 }
 
-func (m *Inner) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
-
-func (m *Inner) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
+func (m *Inner) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
 func (m *Inner) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
@@ -1241,10 +1225,6 @@ func (m *Chooser) MarshalAppend(b []byte) ([]byte, error) {
 }
 
 func (m *Chooser) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
-
-func (m *Chooser) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
 
 func (m *Chooser) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
@@ -1417,11 +1397,7 @@ func (m *Needs) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Needs).pbfastSize)))
 }
 
-func (m *Needs) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
-
-func (m *Needs) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
+func (m *Needs) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
 
 func (m *Needs) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
@@ -1581,6 +1557,278 @@ func (m *Needs) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
 	return i
 }
 
+func (m *Ring) SizeOf() int { return m.pbfastSize() }
+
+func (m *Ring) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Ring).pbfastSize)))
+}
+
+func (m *Ring) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Ring) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Ring) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
+func (m *Ring) SizeVT() int { return m.pbfastSize() }
+
+func (m *Ring) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
+}
+
+func (m *Ring) MarshalToVT(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
+}
+
+func (m *Ring) MarshalToSizedBufferVT(data []byte) (int, error) {
+	var e runtime.Encoder
+	return e.Written(m.pbfastEncode(e.Into(data)))
+}
+
+func (m *Ring) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *Ring) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
+func (m *Ring) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
+func (m *Ring) UnmarshalVT(data []byte) error { return m.pbfastMerge(data, runtime.Own|runtime.Apart) }
+
+func (m *Ring) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *Ring) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
+func (m *Ring) CloneVT() *Ring { return runtime.Clone(m) }
+
+func (m *Ring) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+func (m *Ring) EqualVT(other *Ring) bool { return proto.Equal(m, other) }
+
+func (m *Ring) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
+
+func (m *Ring) pbfastSize() (n int) {
+	if m == nil {
+		return 0
+	}
+	if m.Link != nil {
+		n += 2 + m.Link.pbfastSize()
+	}
+	return n + len(m.unknownFields)
+}
+
+func (m *Ring) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
+	if m == nil {
+		return e.Length(w, i, end, tag)
+	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.Link != nil {
+		w, i = e.Room(w, i, 1)
+		i = runtime.PutByte(w, i, 0xc)
+		w, i = m.Link.pbfastEncode(e, w, i, 0x0)
+		w, i = e.Room(w, i, 1)
+		i = runtime.PutByte(w, i, 0xb)
+	}
+	return e.Length(w, i, end, tag)
+}
+
+func (m *Ring) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Ring, int) {
+	if m == nil {
+		m = new(Ring)
+	}
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xb:
+			m.Link, i = m.Link.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0xc, depth)
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return m, i
+}
+
+func (m *Ring) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Ring) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Link = nil
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xb:
+			m.Link, i = m.Link.pbfastDecode(d.Group(p, i, depth))
+			i = d.GroupEnd(i, 0xc, depth)
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
+}
+
+func (m *Ring_Link) SizeOf() int { return m.pbfastSize() }
+
+func (m *Ring_Link) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Ring_Link).pbfastSize)))
+}
+
+func (m *Ring_Link) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Ring_Link) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Ring_Link) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
+func (m *Ring_Link) SizeVT() int { return m.pbfastSize() }
+
+func (m *Ring_Link) MarshalVT() ([]byte, error) {
+	return runtime.MarshalNew(m == nil, m.pbfastSize(), m.MarshalToSizedBufferVT)
+}
+
+func (m *Ring_Link) MarshalToVT(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.pbfastSize()])
+}
+
+func (m *Ring_Link) MarshalToSizedBufferVT(data []byte) (int, error) {
+	var e runtime.Encoder
+	return e.Written(m.pbfastEncode(e.Into(data)))
+}
+
+func (m *Ring_Link) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+func (m *Ring_Link) MarshalToVTStrict(data []byte) (int, error) { return m.MarshalToVT(data) }
+
+func (m *Ring_Link) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
+func (m *Ring_Link) UnmarshalVT(data []byte) error {
+	return m.pbfastMerge(data, runtime.Own|runtime.Apart)
+}
+
+func (m *Ring_Link) UnmarshalVTUnsafe(data []byte) error { return m.pbfastMerge(data, 0) }
+
+func (m *Ring_Link) pbfastMerge(data []byte, mode runtime.Mode) error {
+	if m == nil && len(data) > 0 {
+		return runtime.ErrNil
+	}
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
+func (m *Ring_Link) CloneVT() *Ring_Link { return runtime.Clone(m) }
+
+func (m *Ring_Link) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+func (m *Ring_Link) EqualVT(other *Ring_Link) bool { return proto.Equal(m, other) }
+
+func (m *Ring_Link) EqualMessageVT(other proto.Message) bool { return runtime.EqualMessage(m, other) }
+
+func (m *Ring_Link) pbfastSize() (n int) {
+	if m == nil {
+		return 0
+	}
+	if m.Inner != nil {
+		n += 1 + runtime.SizeBytes(m.Inner.pbfastSize())
+	}
+	return n + len(m.unknownFields)
+}
+
+func (m *Ring_Link) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag uint64) ([]byte, int) {
+	end := len(w) - i
+	if m == nil {
+		return e.Length(w, i, end, tag)
+	}
+	w, i = e.Unknown(w, i, m.unknownFields)
+	if m.Inner != nil {
+		w, i = m.Inner.pbfastEncode(e, w, i, 0xa)
+	}
+	return e.Length(w, i, end, tag)
+}
+
+func (m *Ring_Link) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Ring_Link, int) {
+	if m == nil {
+		m = new(Ring_Link)
+	}
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			m.Inner, i = m.Inner.pbfastDecode(d.Part(p, i, depth))
+		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return m, i
+}
+
+func (m *Ring_Link) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Ring_Link) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	oldInner := m.Inner
+	m.Inner = nil
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			if m.Inner != nil {
+				m.Inner, i = m.Inner.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				if m.Inner = oldInner; m.Inner == nil {
+					m.Inner = new(Ring_Link)
+				}
+				i = m.Inner.pbfastReuse(d.Part(p, i, depth))
+			}
+		default:
+			if tag&7 == 4 {
+				i = d.EndGroup(i, tag, depth)
+				break
+			}
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
+}
+
 func (m *Tree) SizeOf() int { return m.pbfastSize() }
 
 func (m *Tree) MarshalAppend(b []byte) ([]byte, error) {
@@ -1589,10 +1837,6 @@ func (m *Tree) MarshalAppend(b []byte) ([]byte, error) {
 }
 
 func (m *Tree) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *Tree) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
 
 func (m *Tree) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
@@ -1738,6 +1982,8 @@ func init() {
 	runtime.Hook(true, false, nil, (*Inner).pbfastSize, (*Inner).pbfastEncode, (*Inner).pbfastDecode)
 	runtime.Hook(false, false, nil, (*Chooser).pbfastSize, (*Chooser).pbfastEncode, (*Chooser).pbfastDecode)
 	runtime.Hook(false, false, nil, (*Needs).pbfastSize, (*Needs).pbfastEncode, (*Needs).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Ring).pbfastSize, (*Ring).pbfastEncode, (*Ring).pbfastDecode)
+	runtime.Hook(true, false, nil, (*Ring_Link).pbfastSize, (*Ring_Link).pbfastEncode, (*Ring_Link).pbfastDecode)
 	runtime.Hook(true, false, nil, (*Tree).pbfastSize, (*Tree).pbfastEncode, (*Tree).pbfastDecode)
 }
 

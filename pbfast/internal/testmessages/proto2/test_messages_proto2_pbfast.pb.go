@@ -23,10 +23,6 @@ func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestAllTypesProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -3765,10 +3761,6 @@ func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -3971,10 +3963,6 @@ func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
 }
 
 func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
 
 func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
@@ -4193,10 +4181,6 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte
 
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
-}
-
-func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) error {
@@ -4419,11 +4403,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own)
-}
-
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
@@ -4607,10 +4587,6 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte)
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
-}
-
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
@@ -4802,10 +4778,6 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -4975,10 +4947,6 @@ func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
 }
 
 func (m *ForeignMessageProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
 
 func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
@@ -5156,11 +5124,7 @@ func (m *UnknownToTestAllTypes) MarshalAppend(b []byte) ([]byte, error) {
 }
 
 func (m *UnknownToTestAllTypes) Unmarshal(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own)
-}
-
-func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
 func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -5457,10 +5421,6 @@ func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -5654,10 +5614,6 @@ func (m *NullHypothesisProto2) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *NullHypothesisProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NullHypothesisProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -5788,10 +5744,6 @@ func (m *EnumOnlyProto2) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *EnumOnlyProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumOnlyProto2) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -5914,10 +5866,8 @@ func (m *OneStringProto2) MarshalAppend(b []byte) ([]byte, error) {
 	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*OneStringProto2).pbfastSize)))
 }
 
-func (m *OneStringProto2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Own) }
-
-func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
+func (m *OneStringProto2) Unmarshal(data []byte) error {
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
 func (m *OneStringProto2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -6085,10 +6035,6 @@ func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
-}
-
-func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
 func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -6299,10 +6245,6 @@ func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
-}
-
-func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
@@ -7336,10 +7278,6 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error 
 	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -7564,10 +7502,6 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error
 
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
-}
-
-func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
@@ -7797,11 +7731,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own)
-}
-
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
+	return m.pbfastUnmarshal(data, runtime.Copied)
 }
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
@@ -7996,10 +7926,6 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data 
 	return m.pbfastUnmarshal(data, 0)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	return m.pbfastUnmarshal(data, 0)
 }
@@ -8192,10 +8118,6 @@ func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
 }
 
 func (m *TestLargeOneof) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
 
 func (m *TestLargeOneof) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
@@ -8426,10 +8348,6 @@ func (m *TestLargeOneof_A1) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *TestLargeOneof_A1) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A1) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -8555,10 +8473,6 @@ func (m *TestLargeOneof_A2) MarshalAppend(b []byte) ([]byte, error) {
 }
 
 func (m *TestLargeOneof_A2) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
 
 func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
@@ -8686,10 +8600,6 @@ func (m *TestLargeOneof_A3) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *TestLargeOneof_A3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -8816,10 +8726,6 @@ func (m *TestLargeOneof_A4) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *TestLargeOneof_A4) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *TestLargeOneof_A4) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -8945,10 +8851,6 @@ func (m *TestLargeOneof_A5) MarshalAppend(b []byte) ([]byte, error) {
 }
 
 func (m *TestLargeOneof_A5) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
-
-func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
 
 func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 

@@ -5,12 +5,12 @@ package proto3editions
 
 import (
 	proto "google.golang.org/protobuf/proto"
-	anypb "google.golang.org/protobuf/types/known/anypb"
-	durationpb "google.golang.org/protobuf/types/known/durationpb"
-	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
-	structpb "google.golang.org/protobuf/types/known/structpb"
-	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
-	wrapperspb "google.golang.org/protobuf/types/known/wrapperspb"
+	im8anypb "google.golang.org/protobuf/types/known/anypb"
+	im5durationpb "google.golang.org/protobuf/types/known/durationpb"
+	im7fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
+	im3structpb "google.golang.org/protobuf/types/known/structpb"
+	im6timestamppb "google.golang.org/protobuf/types/known/timestamppb"
+	im4wrapperspb "google.golang.org/protobuf/types/known/wrapperspb"
 	math "math"
 	runtime "postage/pbfast/runtime"
 )
@@ -24,10 +24,6 @@ func (m *TestAllTypesProto3) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *TestAllTypesProto3) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
-}
-
-func (m *TestAllTypesProto3) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
@@ -1917,7 +1913,7 @@ func (m *TestAllTypesProto3) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 			m.OneofField = o
 		case 0x3c0:
 			o := new(TestAllTypesProto3_OneofNullValue)
-			o.OneofNullValue, i = runtime.Int[structpb.NullValue](p, i)
+			o.OneofNullValue, i = runtime.Int[im3structpb.NullValue](p, i)
 			m.OneofField = o
 		case 0x64a:
 			m.OptionalBoolWrapper, i = pbfastFile_test_messages_proto3_editions_proto_type0.Decode(d, p, i, depth, m.OptionalBoolWrapper)
@@ -1938,31 +1934,31 @@ func (m *TestAllTypesProto3) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 		case 0x68a:
 			m.OptionalBytesWrapper, i = pbfastFile_test_messages_proto3_editions_proto_type8.Decode(d, p, i, depth, m.OptionalBytesWrapper)
 		case 0x69a:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type0.Decode(d, p, i, depth, (*wrapperspb.BoolValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type0.Decode(d, p, i, depth, (*im4wrapperspb.BoolValue)(nil))
 			m.RepeatedBoolWrapper, i = runtime.Append(m.RepeatedBoolWrapper, v, p, i, j, 0xd9a)
 		case 0x6a2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type1.Decode(d, p, i, depth, (*wrapperspb.Int32Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type1.Decode(d, p, i, depth, (*im4wrapperspb.Int32Value)(nil))
 			m.RepeatedInt32Wrapper, i = runtime.Append(m.RepeatedInt32Wrapper, v, p, i, j, 0xda2)
 		case 0x6aa:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type2.Decode(d, p, i, depth, (*wrapperspb.Int64Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type2.Decode(d, p, i, depth, (*im4wrapperspb.Int64Value)(nil))
 			m.RepeatedInt64Wrapper, i = runtime.Append(m.RepeatedInt64Wrapper, v, p, i, j, 0xdaa)
 		case 0x6b2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type3.Decode(d, p, i, depth, (*wrapperspb.UInt32Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type3.Decode(d, p, i, depth, (*im4wrapperspb.UInt32Value)(nil))
 			m.RepeatedUint32Wrapper, i = runtime.Append(m.RepeatedUint32Wrapper, v, p, i, j, 0xdb2)
 		case 0x6ba:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type4.Decode(d, p, i, depth, (*wrapperspb.UInt64Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type4.Decode(d, p, i, depth, (*im4wrapperspb.UInt64Value)(nil))
 			m.RepeatedUint64Wrapper, i = runtime.Append(m.RepeatedUint64Wrapper, v, p, i, j, 0xdba)
 		case 0x6c2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type5.Decode(d, p, i, depth, (*wrapperspb.FloatValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type5.Decode(d, p, i, depth, (*im4wrapperspb.FloatValue)(nil))
 			m.RepeatedFloatWrapper, i = runtime.Append(m.RepeatedFloatWrapper, v, p, i, j, 0xdc2)
 		case 0x6ca:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type6.Decode(d, p, i, depth, (*wrapperspb.DoubleValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type6.Decode(d, p, i, depth, (*im4wrapperspb.DoubleValue)(nil))
 			m.RepeatedDoubleWrapper, i = runtime.Append(m.RepeatedDoubleWrapper, v, p, i, j, 0xdca)
 		case 0x6d2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type7.Decode(d, p, i, depth, (*wrapperspb.StringValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type7.Decode(d, p, i, depth, (*im4wrapperspb.StringValue)(nil))
 			m.RepeatedStringWrapper, i = runtime.Append(m.RepeatedStringWrapper, v, p, i, j, 0xdd2)
 		case 0x6da:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type8.Decode(d, p, i, depth, (*wrapperspb.BytesValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type8.Decode(d, p, i, depth, (*im4wrapperspb.BytesValue)(nil))
 			m.RepeatedBytesWrapper, i = runtime.Append(m.RepeatedBytesWrapper, v, p, i, j, 0xdda)
 		case 0x96a:
 			m.OptionalDuration, i = pbfastFile_test_messages_proto3_editions_proto_type9.Decode(d, p, i, depth, m.OptionalDuration)
@@ -1977,27 +1973,27 @@ func (m *TestAllTypesProto3) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, d
 		case 0x992:
 			m.OptionalValue, i = pbfastFile_test_messages_proto3_editions_proto_type14.Decode(d, p, i, depth, m.OptionalValue)
 		case 0x998:
-			m.OptionalNullValue, i = runtime.Int[structpb.NullValue](p, i)
+			m.OptionalNullValue, i = runtime.Int[im3structpb.NullValue](p, i)
 		case 0x9ba:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type9.Decode(d, p, i, depth, (*durationpb.Duration)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type9.Decode(d, p, i, depth, (*im5durationpb.Duration)(nil))
 			m.RepeatedDuration, i = runtime.Append(m.RepeatedDuration, v, p, i, j, 0x13ba)
 		case 0x9c2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type10.Decode(d, p, i, depth, (*timestamppb.Timestamp)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type10.Decode(d, p, i, depth, (*im6timestamppb.Timestamp)(nil))
 			m.RepeatedTimestamp, i = runtime.Append(m.RepeatedTimestamp, v, p, i, j, 0x13c2)
 		case 0x9ca:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type11.Decode(d, p, i, depth, (*fieldmaskpb.FieldMask)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type11.Decode(d, p, i, depth, (*im7fieldmaskpb.FieldMask)(nil))
 			m.RepeatedFieldmask, i = runtime.Append(m.RepeatedFieldmask, v, p, i, j, 0x13ca)
 		case 0x9da:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type13.Decode(d, p, i, depth, (*anypb.Any)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type13.Decode(d, p, i, depth, (*im8anypb.Any)(nil))
 			m.RepeatedAny, i = runtime.Append(m.RepeatedAny, v, p, i, j, 0x13da)
 		case 0x9e2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type14.Decode(d, p, i, depth, (*structpb.Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type14.Decode(d, p, i, depth, (*im3structpb.Value)(nil))
 			m.RepeatedValue, i = runtime.Append(m.RepeatedValue, v, p, i, j, 0x13e2)
 		case 0x9ea:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type15.Decode(d, p, i, depth, (*structpb.ListValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type15.Decode(d, p, i, depth, (*im3structpb.ListValue)(nil))
 			m.RepeatedListValue, i = runtime.Append(m.RepeatedListValue, v, p, i, j, 0x13ea)
 		case 0xa22:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type12.Decode(d, p, i, depth, (*structpb.Struct)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type12.Decode(d, p, i, depth, (*im3structpb.Struct)(nil))
 			m.RepeatedStruct, i = runtime.Append(m.RepeatedStruct, v, p, i, j, 0x14a2)
 		case 0xc88:
 			m.Fieldname1, i = runtime.Int[int32](p, i)
@@ -3138,7 +3134,7 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 			m.OneofField = o
 		case 0x3c0:
 			o := new(TestAllTypesProto3_OneofNullValue)
-			o.OneofNullValue, i = runtime.Int[structpb.NullValue](p, i)
+			o.OneofNullValue, i = runtime.Int[im3structpb.NullValue](p, i)
 			m.OneofField = o
 		case 0x64a:
 			m.OptionalBoolWrapper, i = pbfastFile_test_messages_proto3_editions_proto_type0.Decode(d, p, i, depth, m.OptionalBoolWrapper)
@@ -3159,31 +3155,31 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 		case 0x68a:
 			m.OptionalBytesWrapper, i = pbfastFile_test_messages_proto3_editions_proto_type8.Decode(d, p, i, depth, m.OptionalBytesWrapper)
 		case 0x69a:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type0.Decode(d, p, i, depth, (*wrapperspb.BoolValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type0.Decode(d, p, i, depth, (*im4wrapperspb.BoolValue)(nil))
 			m.RepeatedBoolWrapper, i = runtime.Append(m.RepeatedBoolWrapper, v, p, i, j, 0xd9a)
 		case 0x6a2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type1.Decode(d, p, i, depth, (*wrapperspb.Int32Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type1.Decode(d, p, i, depth, (*im4wrapperspb.Int32Value)(nil))
 			m.RepeatedInt32Wrapper, i = runtime.Append(m.RepeatedInt32Wrapper, v, p, i, j, 0xda2)
 		case 0x6aa:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type2.Decode(d, p, i, depth, (*wrapperspb.Int64Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type2.Decode(d, p, i, depth, (*im4wrapperspb.Int64Value)(nil))
 			m.RepeatedInt64Wrapper, i = runtime.Append(m.RepeatedInt64Wrapper, v, p, i, j, 0xdaa)
 		case 0x6b2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type3.Decode(d, p, i, depth, (*wrapperspb.UInt32Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type3.Decode(d, p, i, depth, (*im4wrapperspb.UInt32Value)(nil))
 			m.RepeatedUint32Wrapper, i = runtime.Append(m.RepeatedUint32Wrapper, v, p, i, j, 0xdb2)
 		case 0x6ba:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type4.Decode(d, p, i, depth, (*wrapperspb.UInt64Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type4.Decode(d, p, i, depth, (*im4wrapperspb.UInt64Value)(nil))
 			m.RepeatedUint64Wrapper, i = runtime.Append(m.RepeatedUint64Wrapper, v, p, i, j, 0xdba)
 		case 0x6c2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type5.Decode(d, p, i, depth, (*wrapperspb.FloatValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type5.Decode(d, p, i, depth, (*im4wrapperspb.FloatValue)(nil))
 			m.RepeatedFloatWrapper, i = runtime.Append(m.RepeatedFloatWrapper, v, p, i, j, 0xdc2)
 		case 0x6ca:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type6.Decode(d, p, i, depth, (*wrapperspb.DoubleValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type6.Decode(d, p, i, depth, (*im4wrapperspb.DoubleValue)(nil))
 			m.RepeatedDoubleWrapper, i = runtime.Append(m.RepeatedDoubleWrapper, v, p, i, j, 0xdca)
 		case 0x6d2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type7.Decode(d, p, i, depth, (*wrapperspb.StringValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type7.Decode(d, p, i, depth, (*im4wrapperspb.StringValue)(nil))
 			m.RepeatedStringWrapper, i = runtime.Append(m.RepeatedStringWrapper, v, p, i, j, 0xdd2)
 		case 0x6da:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type8.Decode(d, p, i, depth, (*wrapperspb.BytesValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type8.Decode(d, p, i, depth, (*im4wrapperspb.BytesValue)(nil))
 			m.RepeatedBytesWrapper, i = runtime.Append(m.RepeatedBytesWrapper, v, p, i, j, 0xdda)
 		case 0x96a:
 			m.OptionalDuration, i = pbfastFile_test_messages_proto3_editions_proto_type9.Decode(d, p, i, depth, m.OptionalDuration)
@@ -3198,27 +3194,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, i, depth 
 		case 0x992:
 			m.OptionalValue, i = pbfastFile_test_messages_proto3_editions_proto_type14.Decode(d, p, i, depth, m.OptionalValue)
 		case 0x998:
-			m.OptionalNullValue, i = runtime.Int[structpb.NullValue](p, i)
+			m.OptionalNullValue, i = runtime.Int[im3structpb.NullValue](p, i)
 		case 0x9ba:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type9.Decode(d, p, i, depth, (*durationpb.Duration)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type9.Decode(d, p, i, depth, (*im5durationpb.Duration)(nil))
 			m.RepeatedDuration, i = runtime.Append(m.RepeatedDuration, v, p, i, j, 0x13ba)
 		case 0x9c2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type10.Decode(d, p, i, depth, (*timestamppb.Timestamp)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type10.Decode(d, p, i, depth, (*im6timestamppb.Timestamp)(nil))
 			m.RepeatedTimestamp, i = runtime.Append(m.RepeatedTimestamp, v, p, i, j, 0x13c2)
 		case 0x9ca:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type11.Decode(d, p, i, depth, (*fieldmaskpb.FieldMask)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type11.Decode(d, p, i, depth, (*im7fieldmaskpb.FieldMask)(nil))
 			m.RepeatedFieldmask, i = runtime.Append(m.RepeatedFieldmask, v, p, i, j, 0x13ca)
 		case 0x9da:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type13.Decode(d, p, i, depth, (*anypb.Any)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type13.Decode(d, p, i, depth, (*im8anypb.Any)(nil))
 			m.RepeatedAny, i = runtime.Append(m.RepeatedAny, v, p, i, j, 0x13da)
 		case 0x9e2:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type14.Decode(d, p, i, depth, (*structpb.Value)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type14.Decode(d, p, i, depth, (*im3structpb.Value)(nil))
 			m.RepeatedValue, i = runtime.Append(m.RepeatedValue, v, p, i, j, 0x13e2)
 		case 0x9ea:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type15.Decode(d, p, i, depth, (*structpb.ListValue)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type15.Decode(d, p, i, depth, (*im3structpb.ListValue)(nil))
 			m.RepeatedListValue, i = runtime.Append(m.RepeatedListValue, v, p, i, j, 0x13ea)
 		case 0xa22:
-			v, j := pbfastFile_test_messages_proto3_editions_proto_type12.Decode(d, p, i, depth, (*structpb.Struct)(nil))
+			v, j := pbfastFile_test_messages_proto3_editions_proto_type12.Decode(d, p, i, depth, (*im3structpb.Struct)(nil))
 			m.RepeatedStruct, i = runtime.Append(m.RepeatedStruct, v, p, i, j, 0x14a2)
 		case 0xc88:
 			m.Fieldname1, i = runtime.Int[int32](p, i)
@@ -3272,10 +3268,6 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalAppend(b []byte) ([]byte, erro
 
 func (m *TestAllTypesProto3_NestedMessage) Unmarshal(data []byte) error {
 	return m.pbfastUnmarshal(data, runtime.Copied)
-}
-
-func (m *TestAllTypesProto3_NestedMessage) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
 }
 
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
@@ -3439,10 +3431,6 @@ func (m *ForeignMessage) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ForeignMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *ForeignMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *ForeignMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -3582,10 +3570,6 @@ func (m *NullHypothesisProto3) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *NullHypothesisProto3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *NullHypothesisProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -3716,10 +3700,6 @@ func (m *EnumOnlyProto3) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *EnumOnlyProto3) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
-func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
-	return m.pbfastUnmarshal(data, runtime.Own|runtime.Apart)
-}
-
 func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
 
 func (m *EnumOnlyProto3) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
@@ -3844,34 +3824,34 @@ func init() {
 	runtime.Hook(true, false, (*EnumOnlyProto3).pbfastAppend, (*EnumOnlyProto3).pbfastSize, (*EnumOnlyProto3).pbfastEncode, (*EnumOnlyProto3).pbfastDecode)
 }
 
-var pbfastFile_test_messages_proto3_editions_proto_type0 = runtime.TypeOf[wrapperspb.BoolValue]()
+var pbfastFile_test_messages_proto3_editions_proto_type0 = runtime.TypeOf[im4wrapperspb.BoolValue]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type1 = runtime.TypeOf[wrapperspb.Int32Value]()
+var pbfastFile_test_messages_proto3_editions_proto_type1 = runtime.TypeOf[im4wrapperspb.Int32Value]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type2 = runtime.TypeOf[wrapperspb.Int64Value]()
+var pbfastFile_test_messages_proto3_editions_proto_type2 = runtime.TypeOf[im4wrapperspb.Int64Value]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type3 = runtime.TypeOf[wrapperspb.UInt32Value]()
+var pbfastFile_test_messages_proto3_editions_proto_type3 = runtime.TypeOf[im4wrapperspb.UInt32Value]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type4 = runtime.TypeOf[wrapperspb.UInt64Value]()
+var pbfastFile_test_messages_proto3_editions_proto_type4 = runtime.TypeOf[im4wrapperspb.UInt64Value]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type5 = runtime.TypeOf[wrapperspb.FloatValue]()
+var pbfastFile_test_messages_proto3_editions_proto_type5 = runtime.TypeOf[im4wrapperspb.FloatValue]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type6 = runtime.TypeOf[wrapperspb.DoubleValue]()
+var pbfastFile_test_messages_proto3_editions_proto_type6 = runtime.TypeOf[im4wrapperspb.DoubleValue]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type7 = runtime.TypeOf[wrapperspb.StringValue]()
+var pbfastFile_test_messages_proto3_editions_proto_type7 = runtime.TypeOf[im4wrapperspb.StringValue]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type8 = runtime.TypeOf[wrapperspb.BytesValue]()
+var pbfastFile_test_messages_proto3_editions_proto_type8 = runtime.TypeOf[im4wrapperspb.BytesValue]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type9 = runtime.TypeOf[durationpb.Duration]()
+var pbfastFile_test_messages_proto3_editions_proto_type9 = runtime.TypeOf[im5durationpb.Duration]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type10 = runtime.TypeOf[timestamppb.Timestamp]()
+var pbfastFile_test_messages_proto3_editions_proto_type10 = runtime.TypeOf[im6timestamppb.Timestamp]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type11 = runtime.TypeOf[fieldmaskpb.FieldMask]()
+var pbfastFile_test_messages_proto3_editions_proto_type11 = runtime.TypeOf[im7fieldmaskpb.FieldMask]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type12 = runtime.TypeOf[structpb.Struct]()
+var pbfastFile_test_messages_proto3_editions_proto_type12 = runtime.TypeOf[im3structpb.Struct]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type13 = runtime.TypeOf[anypb.Any]()
+var pbfastFile_test_messages_proto3_editions_proto_type13 = runtime.TypeOf[im8anypb.Any]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type14 = runtime.TypeOf[structpb.Value]()
+var pbfastFile_test_messages_proto3_editions_proto_type14 = runtime.TypeOf[im3structpb.Value]()
 
-var pbfastFile_test_messages_proto3_editions_proto_type15 = runtime.TypeOf[structpb.ListValue]()
+var pbfastFile_test_messages_proto3_editions_proto_type15 = runtime.TypeOf[im3structpb.ListValue]()

@@ -53,7 +53,6 @@ func capnBuildBenchmark(m *plain.Benchmark, v capnmsg.Benchmark) error {
 	}
 	return nil
 }
-
 func capnToBenchmark(v capnmsg.Benchmark, m *plain.Benchmark) error {
 	*m = plain.Benchmark{}
 	{
@@ -105,7 +104,6 @@ func capnToBenchmark(v capnmsg.Benchmark, m *plain.Benchmark) error {
 	}
 	return nil
 }
-
 func capnReadBenchmark(v capnmsg.Benchmark) (sum uint64, err error) {
 	{
 		x, err := v.MessageTextBytes()
@@ -164,14 +162,12 @@ func capnReadBenchmark(v capnmsg.Benchmark) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildEmbeddedMessage(m *plain.EmbeddedMessage, v capnmsg.EmbeddedMessage) error {
 	if err := v.SetEmbeddedData(m.EmbeddedData); err != nil {
 		return err
 	}
 	return nil
 }
-
 func capnToEmbeddedMessage(v capnmsg.EmbeddedMessage, m *plain.EmbeddedMessage) error {
 	*m = plain.EmbeddedMessage{}
 	{
@@ -183,7 +179,6 @@ func capnToEmbeddedMessage(v capnmsg.EmbeddedMessage, m *plain.EmbeddedMessage) 
 	}
 	return nil
 }
-
 func capnReadEmbeddedMessage(v capnmsg.EmbeddedMessage) (sum uint64, err error) {
 	{
 		x, err := v.EmbeddedData()
@@ -194,7 +189,6 @@ func capnReadEmbeddedMessage(v capnmsg.EmbeddedMessage) (sum uint64, err error) 
 	}
 	return sum, nil
 }
-
 func capnBuildMap(m *plain.Map, v capnmsg.Map) error {
 	{
 		list, err := v.NewBuiltMap(int32(len(m.BuiltMap)))
@@ -213,7 +207,6 @@ func capnBuildMap(m *plain.Map, v capnmsg.Map) error {
 	}
 	return nil
 }
-
 func capnToMap(v capnmsg.Map, m *plain.Map) error {
 	*m = plain.Map{}
 	{
@@ -236,7 +229,6 @@ func capnToMap(v capnmsg.Map, m *plain.Map) error {
 	}
 	return nil
 }
-
 func capnReadMap(v capnmsg.Map) (sum uint64, err error) {
 	{
 		list, err := v.BuiltMap()
@@ -257,7 +249,6 @@ func capnReadMap(v capnmsg.Map) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildEnumMessage(m *plain.EnumMessage, v capnmsg.EnumMessage) error {
 	if err := v.SetMessageText(m.Message); err != nil {
 		return err
@@ -265,7 +256,6 @@ func capnBuildEnumMessage(m *plain.EnumMessage, v capnmsg.EnumMessage) error {
 	v.SetEmbedded(capnmsg.EmbeddedEnum(m.Embedded))
 	return nil
 }
-
 func capnToEnumMessage(v capnmsg.EnumMessage, m *plain.EnumMessage) error {
 	*m = plain.EnumMessage{}
 	{
@@ -281,7 +271,6 @@ func capnToEnumMessage(v capnmsg.EnumMessage, m *plain.EnumMessage) error {
 	}
 	return nil
 }
-
 func capnReadEnumMessage(v capnmsg.EnumMessage) (sum uint64, err error) {
 	{
 		x, err := v.MessageTextBytes()
@@ -296,14 +285,12 @@ func capnReadEnumMessage(v capnmsg.EnumMessage) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildBlob(m *plain.Blob, v capnmsg.Blob) error {
 	if err := v.SetData(m.Data); err != nil {
 		return err
 	}
 	return nil
 }
-
 func capnToBlob(v capnmsg.Blob, m *plain.Blob) error {
 	*m = plain.Blob{}
 	{
@@ -315,7 +302,6 @@ func capnToBlob(v capnmsg.Blob, m *plain.Blob) error {
 	}
 	return nil
 }
-
 func capnReadBlob(v capnmsg.Blob) (sum uint64, err error) {
 	{
 		x, err := v.Data()
@@ -326,7 +312,6 @@ func capnReadBlob(v capnmsg.Blob) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildMetrics(m *plain.Metrics, v capnmsg.Metrics) error {
 	if err := v.SetSeries(m.Series); err != nil {
 		return err
@@ -351,7 +336,6 @@ func capnBuildMetrics(m *plain.Metrics, v capnmsg.Metrics) error {
 	}
 	return nil
 }
-
 func capnToMetrics(v capnmsg.Metrics, m *plain.Metrics) error {
 	*m = plain.Metrics{}
 	{
@@ -385,7 +369,6 @@ func capnToMetrics(v capnmsg.Metrics, m *plain.Metrics) error {
 	}
 	return nil
 }
-
 func capnReadMetrics(v capnmsg.Metrics) (sum uint64, err error) {
 	{
 		x, err := v.SeriesBytes()
@@ -418,7 +401,6 @@ func capnReadMetrics(v capnmsg.Metrics) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildOrder(m *plain.Order, v capnmsg.Order) error {
 	v.SetSerial(m.Serial)
 	if err := v.SetReference(m.Reference); err != nil {
@@ -520,7 +502,6 @@ func capnBuildOrder(m *plain.Order, v capnmsg.Order) error {
 	v.SetGift(m.Gift)
 	return nil
 }
-
 func capnToOrder(v capnmsg.Order, m *plain.Order) error {
 	*m = plain.Order{}
 	{
@@ -660,7 +641,6 @@ func capnToOrder(v capnmsg.Order, m *plain.Order) error {
 	}
 	return nil
 }
-
 func capnReadOrder(v capnmsg.Order) (sum uint64, err error) {
 	{
 		x := v.Serial()
@@ -808,7 +788,6 @@ func capnReadOrder(v capnmsg.Order) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildMoney(m *plain.Money, v capnmsg.Money) error {
 	if err := v.SetCurrency(m.Currency); err != nil {
 		return err
@@ -816,7 +795,6 @@ func capnBuildMoney(m *plain.Money, v capnmsg.Money) error {
 	v.SetMinorUnits(m.MinorUnits)
 	return nil
 }
-
 func capnToMoney(v capnmsg.Money, m *plain.Money) error {
 	*m = plain.Money{}
 	{
@@ -832,7 +810,6 @@ func capnToMoney(v capnmsg.Money, m *plain.Money) error {
 	}
 	return nil
 }
-
 func capnReadMoney(v capnmsg.Money) (sum uint64, err error) {
 	{
 		x, err := v.CurrencyBytes()
@@ -847,7 +824,6 @@ func capnReadMoney(v capnmsg.Money) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildCustomer(m *plain.Customer, v capnmsg.Customer) error {
 	v.SetSerial(m.Serial)
 	if err := v.SetName(m.Name); err != nil {
@@ -865,7 +841,6 @@ func capnBuildCustomer(m *plain.Customer, v capnmsg.Customer) error {
 	v.SetVerified(m.Verified)
 	return nil
 }
-
 func capnToCustomer(v capnmsg.Customer, m *plain.Customer) error {
 	*m = plain.Customer{}
 	{
@@ -900,7 +875,6 @@ func capnToCustomer(v capnmsg.Customer, m *plain.Customer) error {
 	}
 	return nil
 }
-
 func capnReadCustomer(v capnmsg.Customer) (sum uint64, err error) {
 	{
 		x := v.Serial()
@@ -934,7 +908,6 @@ func capnReadCustomer(v capnmsg.Customer) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildAddress(m *plain.Address, v capnmsg.Address) error {
 	if err := v.SetStreet(m.Street); err != nil {
 		return err
@@ -950,7 +923,6 @@ func capnBuildAddress(m *plain.Address, v capnmsg.Address) error {
 	}
 	return nil
 }
-
 func capnToAddress(v capnmsg.Address, m *plain.Address) error {
 	*m = plain.Address{}
 	{
@@ -983,7 +955,6 @@ func capnToAddress(v capnmsg.Address, m *plain.Address) error {
 	}
 	return nil
 }
-
 func capnReadAddress(v capnmsg.Address) (sum uint64, err error) {
 	{
 		x, err := v.StreetBytes()
@@ -1015,7 +986,6 @@ func capnReadAddress(v capnmsg.Address) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildLineItem(m *plain.LineItem, v capnmsg.LineItem) error {
 	if err := v.SetSku(m.Sku); err != nil {
 		return err
@@ -1040,7 +1010,6 @@ func capnBuildLineItem(m *plain.LineItem, v capnmsg.LineItem) error {
 	}
 	return nil
 }
-
 func capnToLineItem(v capnmsg.LineItem, m *plain.LineItem) error {
 	*m = plain.LineItem{}
 	{
@@ -1081,7 +1050,6 @@ func capnToLineItem(v capnmsg.LineItem, m *plain.LineItem) error {
 	}
 	return nil
 }
-
 func capnReadLineItem(v capnmsg.LineItem) (sum uint64, err error) {
 	{
 		x, err := v.SkuBytes()
@@ -1123,14 +1091,12 @@ func capnReadLineItem(v capnmsg.LineItem) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildTiny(m *plain.Tiny, v capnmsg.Tiny) error {
 	v.SetSerial(m.Serial)
 	v.SetValue(m.Value)
 	v.SetValid(m.Valid)
 	return nil
 }
-
 func capnToTiny(v capnmsg.Tiny, m *plain.Tiny) error {
 	*m = plain.Tiny{}
 	{
@@ -1147,7 +1113,6 @@ func capnToTiny(v capnmsg.Tiny, m *plain.Tiny) error {
 	}
 	return nil
 }
-
 func capnReadTiny(v capnmsg.Tiny) (sum uint64, err error) {
 	{
 		x := v.Serial()
@@ -1163,7 +1128,6 @@ func capnReadTiny(v capnmsg.Tiny) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnSomeBenchmark(v *capnmsg.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	{
 		x, err := v.MessageTextBytes()
@@ -1187,7 +1151,6 @@ func capnSomeBenchmark(v *capnmsg.Benchmark, _ *plain.Benchmark) (sum uint64, er
 	}
 	return sum, nil
 }
-
 func capnBuildRootBenchmark(m *plain.Benchmark, seg *capnp.Segment) error {
 	v, err := capnmsg.NewRootBenchmark(seg)
 	if err != nil {
@@ -1195,11 +1158,9 @@ func capnBuildRootBenchmark(m *plain.Benchmark, seg *capnp.Segment) error {
 	}
 	return capnBuildBenchmark(m, v)
 }
-
 func capnUseBenchmark(v *capnmsg.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return capnReadBenchmark(*v)
 }
-
 func capnSomeBlob(v *capnmsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 	{
 		x, err := v.Data()
@@ -1210,7 +1171,6 @@ func capnSomeBlob(v *capnmsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildRootBlob(m *plain.Blob, seg *capnp.Segment) error {
 	v, err := capnmsg.NewRootBlob(seg)
 	if err != nil {
@@ -1218,9 +1178,7 @@ func capnBuildRootBlob(m *plain.Blob, seg *capnp.Segment) error {
 	}
 	return capnBuildBlob(m, v)
 }
-
 func capnUseBlob(v *capnmsg.Blob, _ *plain.Blob) (uint64, error) { return capnReadBlob(*v) }
-
 func capnSomeMetrics(v *capnmsg.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	{
 		x, err := v.SeriesBytes()
@@ -1231,7 +1189,6 @@ func capnSomeMetrics(v *capnmsg.Metrics, _ *plain.Metrics) (sum uint64, err erro
 	}
 	return sum, nil
 }
-
 func capnBuildRootMetrics(m *plain.Metrics, seg *capnp.Segment) error {
 	v, err := capnmsg.NewRootMetrics(seg)
 	if err != nil {
@@ -1239,9 +1196,7 @@ func capnBuildRootMetrics(m *plain.Metrics, seg *capnp.Segment) error {
 	}
 	return capnBuildMetrics(m, v)
 }
-
 func capnUseMetrics(v *capnmsg.Metrics, _ *plain.Metrics) (uint64, error) { return capnReadMetrics(*v) }
-
 func capnSomeOrder(v *capnmsg.Order, _ *plain.Order) (sum uint64, err error) {
 	{
 		x, err := v.ReferenceBytes()
@@ -1265,7 +1220,6 @@ func capnSomeOrder(v *capnmsg.Order, _ *plain.Order) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildRootOrder(m *plain.Order, seg *capnp.Segment) error {
 	v, err := capnmsg.NewRootOrder(seg)
 	if err != nil {
@@ -1273,9 +1227,7 @@ func capnBuildRootOrder(m *plain.Order, seg *capnp.Segment) error {
 	}
 	return capnBuildOrder(m, v)
 }
-
 func capnUseOrder(v *capnmsg.Order, _ *plain.Order) (uint64, error) { return capnReadOrder(*v) }
-
 func capnSomeTiny(v *capnmsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	{
 		x := v.Serial()
@@ -1283,7 +1235,6 @@ func capnSomeTiny(v *capnmsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func capnBuildRootTiny(m *plain.Tiny, seg *capnp.Segment) error {
 	v, err := capnmsg.NewRootTiny(seg)
 	if err != nil {
@@ -1291,5 +1242,4 @@ func capnBuildRootTiny(m *plain.Tiny, seg *capnp.Segment) error {
 	}
 	return capnBuildTiny(m, v)
 }
-
 func capnUseTiny(v *capnmsg.Tiny, _ *plain.Tiny) (uint64, error) { return capnReadTiny(*v) }

@@ -18,7 +18,6 @@ func easyMarshalBenchmark(m *plain.Benchmark, mm *easyproto.MessageMarshaler) {
 		easyMarshalEmbeddedMessage(&m.Repeated[i], mm.AppendMessage(5))
 	}
 }
-
 func easyResetBenchmark(m *plain.Benchmark) {
 	m.Message = ""
 	easyResetEmbeddedMessage(&m.Embedded)
@@ -26,7 +25,6 @@ func easyResetBenchmark(m *plain.Benchmark) {
 	easyResetEnumMessage(&m.EnumMessage)
 	m.Repeated = m.Repeated[:0]
 }
-
 func easyUnmarshalBenchmark(m *plain.Benchmark, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -82,7 +80,6 @@ func easyUnmarshalBenchmark(m *plain.Benchmark, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasBenchmark(m *plain.Benchmark, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -138,15 +135,12 @@ func easyUnmarshalAliasBenchmark(m *plain.Benchmark, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyMarshalEmbeddedMessage(m *plain.EmbeddedMessage, mm *easyproto.MessageMarshaler) {
 	mm.AppendBytes(1, m.EmbeddedData)
 }
-
 func easyResetEmbeddedMessage(m *plain.EmbeddedMessage) {
 	m.EmbeddedData = m.EmbeddedData[:0]
 }
-
 func easyUnmarshalEmbeddedMessage(m *plain.EmbeddedMessage, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -164,7 +158,6 @@ func easyUnmarshalEmbeddedMessage(m *plain.EmbeddedMessage, src []byte) (err err
 	}
 	return nil
 }
-
 func easyUnmarshalAliasEmbeddedMessage(m *plain.EmbeddedMessage, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -182,7 +175,6 @@ func easyUnmarshalAliasEmbeddedMessage(m *plain.EmbeddedMessage, src []byte) (er
 	}
 	return nil
 }
-
 func easyMarshalMap(m *plain.Map, mm *easyproto.MessageMarshaler) {
 	for k, x := range m.BuiltMap {
 		entry := mm.AppendMessage(1)
@@ -190,11 +182,9 @@ func easyMarshalMap(m *plain.Map, mm *easyproto.MessageMarshaler) {
 		entry.AppendDouble(2, x)
 	}
 }
-
 func easyResetMap(m *plain.Map) {
 	clear(m.BuiltMap)
 }
-
 func easyUnmarshalMap(m *plain.Map, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -237,7 +227,6 @@ func easyUnmarshalMap(m *plain.Map, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasMap(m *plain.Map, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -280,17 +269,14 @@ func easyUnmarshalAliasMap(m *plain.Map, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyMarshalEnumMessage(m *plain.EnumMessage, mm *easyproto.MessageMarshaler) {
 	mm.AppendString(1, m.Message)
 	mm.AppendInt32(2, int32(m.Embedded))
 }
-
 func easyResetEnumMessage(m *plain.EnumMessage) {
 	m.Message = ""
 	m.Embedded = 0
 }
-
 func easyUnmarshalEnumMessage(m *plain.EnumMessage, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -314,7 +300,6 @@ func easyUnmarshalEnumMessage(m *plain.EnumMessage, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasEnumMessage(m *plain.EnumMessage, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -338,15 +323,12 @@ func easyUnmarshalAliasEnumMessage(m *plain.EnumMessage, src []byte) (err error)
 	}
 	return nil
 }
-
 func easyMarshalBlob(m *plain.Blob, mm *easyproto.MessageMarshaler) {
 	mm.AppendBytes(1, m.Data)
 }
-
 func easyResetBlob(m *plain.Blob) {
 	m.Data = m.Data[:0]
 }
-
 func easyUnmarshalBlob(m *plain.Blob, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -364,7 +346,6 @@ func easyUnmarshalBlob(m *plain.Blob, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasBlob(m *plain.Blob, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -382,19 +363,16 @@ func easyUnmarshalAliasBlob(m *plain.Blob, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyMarshalMetrics(m *plain.Metrics, mm *easyproto.MessageMarshaler) {
 	mm.AppendString(1, m.Series)
 	mm.AppendInt64s(2, m.UnixMs)
 	mm.AppendDoubles(3, m.Values)
 }
-
 func easyResetMetrics(m *plain.Metrics) {
 	m.Series = ""
 	m.UnixMs = m.UnixMs[:0]
 	m.Values = m.Values[:0]
 }
-
 func easyUnmarshalMetrics(m *plain.Metrics, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -422,7 +400,6 @@ func easyUnmarshalMetrics(m *plain.Metrics, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasMetrics(m *plain.Metrics, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -450,7 +427,6 @@ func easyUnmarshalAliasMetrics(m *plain.Metrics, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyMarshalOrder(m *plain.Order, mm *easyproto.MessageMarshaler) {
 	mm.AppendUint64(1, m.Serial)
 	mm.AppendString(2, m.Reference)
@@ -483,7 +459,6 @@ func easyMarshalOrder(m *plain.Order, mm *easyproto.MessageMarshaler) {
 	mm.AppendBytes(15, m.Signature)
 	mm.AppendBool(16, m.Gift)
 }
-
 func easyResetOrder(m *plain.Order) {
 	m.Serial = 0
 	m.Reference = ""
@@ -502,7 +477,6 @@ func easyResetOrder(m *plain.Order) {
 	m.Signature = m.Signature[:0]
 	m.Gift = false
 }
-
 func easyUnmarshalOrder(m *plain.Order, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -653,7 +627,6 @@ func easyUnmarshalOrder(m *plain.Order, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasOrder(m *plain.Order, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -803,17 +776,14 @@ func easyUnmarshalAliasOrder(m *plain.Order, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyMarshalMoney(m *plain.Money, mm *easyproto.MessageMarshaler) {
 	mm.AppendString(1, m.Currency)
 	mm.AppendInt64(2, m.MinorUnits)
 }
-
 func easyResetMoney(m *plain.Money) {
 	m.Currency = ""
 	m.MinorUnits = 0
 }
-
 func easyUnmarshalMoney(m *plain.Money, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -837,7 +807,6 @@ func easyUnmarshalMoney(m *plain.Money, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasMoney(m *plain.Money, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -861,7 +830,6 @@ func easyUnmarshalAliasMoney(m *plain.Money, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyMarshalCustomer(m *plain.Customer, mm *easyproto.MessageMarshaler) {
 	mm.AppendUint64(1, m.Serial)
 	mm.AppendString(2, m.Name)
@@ -871,7 +839,6 @@ func easyMarshalCustomer(m *plain.Customer, mm *easyproto.MessageMarshaler) {
 	}
 	mm.AppendBool(5, m.Verified)
 }
-
 func easyResetCustomer(m *plain.Customer) {
 	m.Serial = 0
 	m.Name = ""
@@ -879,7 +846,6 @@ func easyResetCustomer(m *plain.Customer) {
 	m.Phone = nil
 	m.Verified = false
 }
-
 func easyUnmarshalCustomer(m *plain.Customer, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -922,7 +888,6 @@ func easyUnmarshalCustomer(m *plain.Customer, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasCustomer(m *plain.Customer, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -964,21 +929,18 @@ func easyUnmarshalAliasCustomer(m *plain.Customer, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyMarshalAddress(m *plain.Address, mm *easyproto.MessageMarshaler) {
 	mm.AppendString(1, m.Street)
 	mm.AppendString(2, m.City)
 	mm.AppendString(3, m.PostalCode)
 	mm.AppendString(4, m.Country)
 }
-
 func easyResetAddress(m *plain.Address) {
 	m.Street = ""
 	m.City = ""
 	m.PostalCode = ""
 	m.Country = ""
 }
-
 func easyUnmarshalAddress(m *plain.Address, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -1014,7 +976,6 @@ func easyUnmarshalAddress(m *plain.Address, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasAddress(m *plain.Address, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -1050,7 +1011,6 @@ func easyUnmarshalAliasAddress(m *plain.Address, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyMarshalLineItem(m *plain.LineItem, mm *easyproto.MessageMarshaler) {
 	mm.AppendString(1, m.Sku)
 	mm.AppendString(2, m.Title)
@@ -1061,7 +1021,6 @@ func easyMarshalLineItem(m *plain.LineItem, mm *easyproto.MessageMarshaler) {
 		mm.AppendInt32(6, *m.DiscountPercent)
 	}
 }
-
 func easyResetLineItem(m *plain.LineItem) {
 	m.Sku = ""
 	m.Title = ""
@@ -1070,7 +1029,6 @@ func easyResetLineItem(m *plain.LineItem) {
 	m.TaxRate = 0
 	m.DiscountPercent = nil
 }
-
 func easyUnmarshalLineItem(m *plain.LineItem, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -1120,7 +1078,6 @@ func easyUnmarshalLineItem(m *plain.LineItem, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasLineItem(m *plain.LineItem, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -1170,19 +1127,16 @@ func easyUnmarshalAliasLineItem(m *plain.LineItem, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyMarshalTiny(m *plain.Tiny, mm *easyproto.MessageMarshaler) {
 	mm.AppendUint64(1, m.Serial)
 	mm.AppendDouble(2, m.Value)
 	mm.AppendBool(3, m.Valid)
 }
-
 func easyResetTiny(m *plain.Tiny) {
 	m.Serial = 0
 	m.Value = 0
 	m.Valid = false
 }
-
 func easyUnmarshalTiny(m *plain.Tiny, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -1212,7 +1166,6 @@ func easyUnmarshalTiny(m *plain.Tiny, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyUnmarshalAliasTiny(m *plain.Tiny, src []byte) (err error) {
 	var fc easyproto.FieldContext
 	for len(src) > 0 {
@@ -1242,52 +1195,42 @@ func easyUnmarshalAliasTiny(m *plain.Tiny, src []byte) (err error) {
 	}
 	return nil
 }
-
 func easyDecodeBenchmark(m *plain.Benchmark, src []byte) error {
 	easyResetBenchmark(m)
 	return easyUnmarshalBenchmark(m, src)
 }
-
 func easyDecodeAliasBenchmark(m *plain.Benchmark, src []byte) error {
 	easyResetBenchmark(m)
 	return easyUnmarshalAliasBenchmark(m, src)
 }
-
 func easyDecodeBlob(m *plain.Blob, src []byte) error {
 	easyResetBlob(m)
 	return easyUnmarshalBlob(m, src)
 }
-
 func easyDecodeAliasBlob(m *plain.Blob, src []byte) error {
 	easyResetBlob(m)
 	return easyUnmarshalAliasBlob(m, src)
 }
-
 func easyDecodeMetrics(m *plain.Metrics, src []byte) error {
 	easyResetMetrics(m)
 	return easyUnmarshalMetrics(m, src)
 }
-
 func easyDecodeAliasMetrics(m *plain.Metrics, src []byte) error {
 	easyResetMetrics(m)
 	return easyUnmarshalAliasMetrics(m, src)
 }
-
 func easyDecodeOrder(m *plain.Order, src []byte) error {
 	easyResetOrder(m)
 	return easyUnmarshalOrder(m, src)
 }
-
 func easyDecodeAliasOrder(m *plain.Order, src []byte) error {
 	easyResetOrder(m)
 	return easyUnmarshalAliasOrder(m, src)
 }
-
 func easyDecodeTiny(m *plain.Tiny, src []byte) error {
 	easyResetTiny(m)
 	return easyUnmarshalTiny(m, src)
 }
-
 func easyDecodeAliasTiny(m *plain.Tiny, src []byte) error {
 	easyResetTiny(m)
 	return easyUnmarshalAliasTiny(m, src)

@@ -28,7 +28,6 @@ func flatBuildBenchmark(m *plain.Benchmark, b *FlatBuilder) flatbuffers.UOffsetT
 	flatmsg.BenchmarkAddRepeated(b.Builder, atRepeated)
 	return flatmsg.BenchmarkEnd(b.Builder)
 }
-
 func flatToBenchmark(v *flatmsg.Benchmark, m *plain.Benchmark) {
 	*m = plain.Benchmark{}
 	m.Message = string(v.Message())
@@ -59,7 +58,6 @@ func flatToBenchmark(v *flatmsg.Benchmark, m *plain.Benchmark) {
 		}
 	}
 }
-
 func flatReadBenchmark(v *flatmsg.Benchmark) (sum uint64) {
 	sum += Text(v.Message())
 	{
@@ -90,24 +88,20 @@ func flatReadBenchmark(v *flatmsg.Benchmark) (sum uint64) {
 	}
 	return sum
 }
-
 func flatBuildEmbeddedMessage(m *plain.EmbeddedMessage, b *FlatBuilder) flatbuffers.UOffsetT {
 	atEmbeddedData := b.CreateByteVector(m.EmbeddedData)
 	flatmsg.EmbeddedMessageStart(b.Builder)
 	flatmsg.EmbeddedMessageAddEmbeddedData(b.Builder, atEmbeddedData)
 	return flatmsg.EmbeddedMessageEnd(b.Builder)
 }
-
 func flatToEmbeddedMessage(v *flatmsg.EmbeddedMessage, m *plain.EmbeddedMessage) {
 	*m = plain.EmbeddedMessage{}
 	m.EmbeddedData = v.EmbeddedDataBytes()
 }
-
 func flatReadEmbeddedMessage(v *flatmsg.EmbeddedMessage) (sum uint64) {
 	sum += Text(v.EmbeddedDataBytes())
 	return sum
 }
-
 func flatBuildMap(m *plain.Map, b *FlatBuilder) flatbuffers.UOffsetT {
 	markBuiltMap := b.mark()
 	for k, x := range m.BuiltMap {
@@ -123,7 +117,6 @@ func flatBuildMap(m *plain.Map, b *FlatBuilder) flatbuffers.UOffsetT {
 	flatmsg.MapAddBuiltMap(b.Builder, atBuiltMap)
 	return flatmsg.MapEnd(b.Builder)
 }
-
 func flatToMap(v *flatmsg.Map, m *plain.Map) {
 	*m = plain.Map{}
 	m.BuiltMap = make(map[string]float64, v.BuiltMapLength())
@@ -137,7 +130,6 @@ func flatToMap(v *flatmsg.Map, m *plain.Map) {
 		}
 	}
 }
-
 func flatReadMap(v *flatmsg.Map) (sum uint64) {
 	sum += uint64(v.BuiltMapLength())
 	{
@@ -150,7 +142,6 @@ func flatReadMap(v *flatmsg.Map) (sum uint64) {
 	}
 	return sum
 }
-
 func flatBuildEnumMessage(m *plain.EnumMessage, b *FlatBuilder) flatbuffers.UOffsetT {
 	atMessage := b.CreateString(m.Message)
 	flatmsg.EnumMessageStart(b.Builder)
@@ -158,36 +149,30 @@ func flatBuildEnumMessage(m *plain.EnumMessage, b *FlatBuilder) flatbuffers.UOff
 	flatmsg.EnumMessageAddEmbedded(b.Builder, flatmsg.EmbeddedEnum(m.Embedded))
 	return flatmsg.EnumMessageEnd(b.Builder)
 }
-
 func flatToEnumMessage(v *flatmsg.EnumMessage, m *plain.EnumMessage) {
 	*m = plain.EnumMessage{}
 	m.Message = string(v.Message())
 	m.Embedded = plain.EmbeddedEnum(v.Embedded())
 }
-
 func flatReadEnumMessage(v *flatmsg.EnumMessage) (sum uint64) {
 	sum += Text(v.Message())
 	sum += uint64(v.Embedded())
 	return sum
 }
-
 func flatBuildBlob(m *plain.Blob, b *FlatBuilder) flatbuffers.UOffsetT {
 	atData := b.CreateByteVector(m.Data)
 	flatmsg.BlobStart(b.Builder)
 	flatmsg.BlobAddData(b.Builder, atData)
 	return flatmsg.BlobEnd(b.Builder)
 }
-
 func flatToBlob(v *flatmsg.Blob, m *plain.Blob) {
 	*m = plain.Blob{}
 	m.Data = v.DataBytes()
 }
-
 func flatReadBlob(v *flatmsg.Blob) (sum uint64) {
 	sum += Text(v.DataBytes())
 	return sum
 }
-
 func flatBuildMetrics(m *plain.Metrics, b *FlatBuilder) flatbuffers.UOffsetT {
 	atSeries := b.CreateString(m.Series)
 	flatmsg.MetricsStartUnixMsVector(b.Builder, len(m.UnixMs))
@@ -206,7 +191,6 @@ func flatBuildMetrics(m *plain.Metrics, b *FlatBuilder) flatbuffers.UOffsetT {
 	flatmsg.MetricsAddValues(b.Builder, atValues)
 	return flatmsg.MetricsEnd(b.Builder)
 }
-
 func flatToMetrics(v *flatmsg.Metrics, m *plain.Metrics) {
 	*m = plain.Metrics{}
 	m.Series = string(v.Series())
@@ -219,7 +203,6 @@ func flatToMetrics(v *flatmsg.Metrics, m *plain.Metrics) {
 		m.Values[i] = v.Values(i)
 	}
 }
-
 func flatReadMetrics(v *flatmsg.Metrics) (sum uint64) {
 	sum += Text(v.Series())
 	sum += uint64(v.UnixMsLength())
@@ -232,7 +215,6 @@ func flatReadMetrics(v *flatmsg.Metrics) (sum uint64) {
 	}
 	return sum
 }
-
 func flatBuildOrder(m *plain.Order, b *FlatBuilder) flatbuffers.UOffsetT {
 	atReference := b.CreateString(m.Reference)
 	atCustomer := flatBuildCustomer(&m.Customer, b)
@@ -297,7 +279,6 @@ func flatBuildOrder(m *plain.Order, b *FlatBuilder) flatbuffers.UOffsetT {
 	flatmsg.OrderAddGift(b.Builder, m.Gift)
 	return flatmsg.OrderEnd(b.Builder)
 }
-
 func flatToOrder(v *flatmsg.Order, m *plain.Order) {
 	*m = plain.Order{}
 	m.Serial = v.Serial()
@@ -367,7 +348,6 @@ func flatToOrder(v *flatmsg.Order, m *plain.Order) {
 	m.Signature = v.SignatureBytes()
 	m.Gift = v.Gift()
 }
-
 func flatReadOrder(v *flatmsg.Order) (sum uint64) {
 	sum += uint64(v.Serial())
 	sum += Text(v.Reference())
@@ -436,7 +416,6 @@ func flatReadOrder(v *flatmsg.Order) (sum uint64) {
 	sum += bit(v.Gift())
 	return sum
 }
-
 func flatBuildMoney(m *plain.Money, b *FlatBuilder) flatbuffers.UOffsetT {
 	atCurrency := b.CreateString(m.Currency)
 	flatmsg.MoneyStart(b.Builder)
@@ -444,19 +423,16 @@ func flatBuildMoney(m *plain.Money, b *FlatBuilder) flatbuffers.UOffsetT {
 	flatmsg.MoneyAddMinorUnits(b.Builder, m.MinorUnits)
 	return flatmsg.MoneyEnd(b.Builder)
 }
-
 func flatToMoney(v *flatmsg.Money, m *plain.Money) {
 	*m = plain.Money{}
 	m.Currency = string(v.Currency())
 	m.MinorUnits = v.MinorUnits()
 }
-
 func flatReadMoney(v *flatmsg.Money) (sum uint64) {
 	sum += Text(v.Currency())
 	sum += uint64(v.MinorUnits())
 	return sum
 }
-
 func flatBuildCustomer(m *plain.Customer, b *FlatBuilder) flatbuffers.UOffsetT {
 	atName := b.CreateString(m.Name)
 	atEmail := b.CreateString(m.Email)
@@ -474,7 +450,6 @@ func flatBuildCustomer(m *plain.Customer, b *FlatBuilder) flatbuffers.UOffsetT {
 	flatmsg.CustomerAddVerified(b.Builder, m.Verified)
 	return flatmsg.CustomerEnd(b.Builder)
 }
-
 func flatToCustomer(v *flatmsg.Customer, m *plain.Customer) {
 	*m = plain.Customer{}
 	m.Serial = v.Serial()
@@ -489,7 +464,6 @@ func flatToCustomer(v *flatmsg.Customer, m *plain.Customer) {
 	}
 	m.Verified = v.Verified()
 }
-
 func flatReadCustomer(v *flatmsg.Customer) (sum uint64) {
 	sum += uint64(v.Serial())
 	sum += Text(v.Name())
@@ -504,7 +478,6 @@ func flatReadCustomer(v *flatmsg.Customer) (sum uint64) {
 	sum += bit(v.Verified())
 	return sum
 }
-
 func flatBuildAddress(m *plain.Address, b *FlatBuilder) flatbuffers.UOffsetT {
 	atStreet := b.CreateString(m.Street)
 	atCity := b.CreateString(m.City)
@@ -517,7 +490,6 @@ func flatBuildAddress(m *plain.Address, b *FlatBuilder) flatbuffers.UOffsetT {
 	flatmsg.AddressAddCountry(b.Builder, atCountry)
 	return flatmsg.AddressEnd(b.Builder)
 }
-
 func flatToAddress(v *flatmsg.Address, m *plain.Address) {
 	*m = plain.Address{}
 	m.Street = string(v.Street())
@@ -525,7 +497,6 @@ func flatToAddress(v *flatmsg.Address, m *plain.Address) {
 	m.PostalCode = string(v.PostalCode())
 	m.Country = string(v.Country())
 }
-
 func flatReadAddress(v *flatmsg.Address) (sum uint64) {
 	sum += Text(v.Street())
 	sum += Text(v.City())
@@ -533,7 +504,6 @@ func flatReadAddress(v *flatmsg.Address) (sum uint64) {
 	sum += Text(v.Country())
 	return sum
 }
-
 func flatBuildLineItem(m *plain.LineItem, b *FlatBuilder) flatbuffers.UOffsetT {
 	atSku := b.CreateString(m.Sku)
 	atTitle := b.CreateString(m.Title)
@@ -550,7 +520,6 @@ func flatBuildLineItem(m *plain.LineItem, b *FlatBuilder) flatbuffers.UOffsetT {
 	}
 	return flatmsg.LineItemEnd(b.Builder)
 }
-
 func flatToLineItem(v *flatmsg.LineItem, m *plain.LineItem) {
 	*m = plain.LineItem{}
 	m.Sku = string(v.Sku())
@@ -568,7 +537,6 @@ func flatToLineItem(v *flatmsg.LineItem, m *plain.LineItem) {
 		*m.DiscountPercent = v.DiscountPercent()
 	}
 }
-
 func flatReadLineItem(v *flatmsg.LineItem) (sum uint64) {
 	sum += Text(v.Sku())
 	sum += Text(v.Title())
@@ -586,7 +554,6 @@ func flatReadLineItem(v *flatmsg.LineItem) (sum uint64) {
 	}
 	return sum
 }
-
 func flatBuildTiny(m *plain.Tiny, b *FlatBuilder) flatbuffers.UOffsetT {
 	flatmsg.TinyStart(b.Builder)
 	flatmsg.TinyAddSerial(b.Builder, m.Serial)
@@ -594,21 +561,18 @@ func flatBuildTiny(m *plain.Tiny, b *FlatBuilder) flatbuffers.UOffsetT {
 	flatmsg.TinyAddValid(b.Builder, m.Valid)
 	return flatmsg.TinyEnd(b.Builder)
 }
-
 func flatToTiny(v *flatmsg.Tiny, m *plain.Tiny) {
 	*m = plain.Tiny{}
 	m.Serial = v.Serial()
 	m.Value = v.Value()
 	m.Valid = v.Valid()
 }
-
 func flatReadTiny(v *flatmsg.Tiny) (sum uint64) {
 	sum += uint64(v.Serial())
 	sum += math.Float64bits(v.Value())
 	sum += bit(v.Valid())
 	return sum
 }
-
 func flatSomeBenchmark(v *flatmsg.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	sum += Text(v.Message())
 	{
@@ -622,33 +586,24 @@ func flatSomeBenchmark(v *flatmsg.Benchmark, _ *plain.Benchmark) (sum uint64, er
 	}
 	return sum, nil
 }
-
 func flatBuildRootBenchmark(m *plain.Benchmark, b *FlatBuilder) { b.Finish(flatBuildBenchmark(m, b)) }
-
 func flatUseBenchmark(v *flatmsg.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return flatReadBenchmark(v), nil
 }
-
 func flatSomeBlob(v *flatmsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 	sum += Text(v.DataBytes())
 	return sum, nil
 }
-
-func flatBuildRootBlob(m *plain.Blob, b *FlatBuilder) { b.Finish(flatBuildBlob(m, b)) }
-
+func flatBuildRootBlob(m *plain.Blob, b *FlatBuilder)            { b.Finish(flatBuildBlob(m, b)) }
 func flatUseBlob(v *flatmsg.Blob, _ *plain.Blob) (uint64, error) { return flatReadBlob(v), nil }
-
 func flatSomeMetrics(v *flatmsg.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	sum += Text(v.Series())
 	return sum, nil
 }
-
 func flatBuildRootMetrics(m *plain.Metrics, b *FlatBuilder) { b.Finish(flatBuildMetrics(m, b)) }
-
 func flatUseMetrics(v *flatmsg.Metrics, _ *plain.Metrics) (uint64, error) {
 	return flatReadMetrics(v), nil
 }
-
 func flatSomeOrder(v *flatmsg.Order, _ *plain.Order) (sum uint64, err error) {
 	sum += Text(v.Reference())
 	{
@@ -662,16 +617,11 @@ func flatSomeOrder(v *flatmsg.Order, _ *plain.Order) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
-func flatBuildRootOrder(m *plain.Order, b *FlatBuilder) { b.Finish(flatBuildOrder(m, b)) }
-
+func flatBuildRootOrder(m *plain.Order, b *FlatBuilder)             { b.Finish(flatBuildOrder(m, b)) }
 func flatUseOrder(v *flatmsg.Order, _ *plain.Order) (uint64, error) { return flatReadOrder(v), nil }
-
 func flatSomeTiny(v *flatmsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	sum += uint64(v.Serial())
 	return sum, nil
 }
-
-func flatBuildRootTiny(m *plain.Tiny, b *FlatBuilder) { b.Finish(flatBuildTiny(m, b)) }
-
+func flatBuildRootTiny(m *plain.Tiny, b *FlatBuilder)            { b.Finish(flatBuildTiny(m, b)) }
 func flatUseTiny(v *flatmsg.Tiny, _ *plain.Tiny) (uint64, error) { return flatReadTiny(v), nil }

@@ -38,7 +38,6 @@ func hyperFieldsBenchmark(md protoreflect.MessageDescriptor, kept map[protorefle
 	f.inRepeated = hyperFieldsEmbeddedMessage(f.Repeated.Message(), kept)
 	return f
 }
-
 func (f *hyperBenchmark) to(v protoreflect.Message, m *plain.Benchmark) {
 	*m = plain.Benchmark{}
 	m.Message = v.Get(f.Message).String()
@@ -53,7 +52,6 @@ func (f *hyperBenchmark) to(v protoreflect.Message, m *plain.Benchmark) {
 		}
 	}
 }
-
 func (f *hyperBenchmark) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Message).String())
 	sum += f.inEmbedded.read(v.Get(f.Embedded).Message())
@@ -82,12 +80,10 @@ func hyperFieldsEmbeddedMessage(md protoreflect.MessageDescriptor, kept map[prot
 	f.EmbeddedData = md.Fields().ByNumber(1)
 	return f
 }
-
 func (f *hyperEmbeddedMessage) to(v protoreflect.Message, m *plain.EmbeddedMessage) {
 	*m = plain.EmbeddedMessage{}
 	m.EmbeddedData = v.Get(f.EmbeddedData).Bytes()
 }
-
 func (f *hyperEmbeddedMessage) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.EmbeddedData).Bytes())
 	return sum
@@ -106,7 +102,6 @@ func hyperFieldsMap(md protoreflect.MessageDescriptor, kept map[protoreflect.Ful
 	f.BuiltMap = md.Fields().ByNumber(1)
 	return f
 }
-
 func (f *hyperMap) to(v protoreflect.Message, m *plain.Map) {
 	*m = plain.Map{}
 	{
@@ -119,7 +114,6 @@ func (f *hyperMap) to(v protoreflect.Message, m *plain.Map) {
 		}
 	}
 }
-
 func (f *hyperMap) read(v protoreflect.Message) (sum uint64) {
 	{
 		all := v.Get(f.BuiltMap).Map()
@@ -147,13 +141,11 @@ func hyperFieldsEnumMessage(md protoreflect.MessageDescriptor, kept map[protoref
 	f.Embedded = md.Fields().ByNumber(2)
 	return f
 }
-
 func (f *hyperEnumMessage) to(v protoreflect.Message, m *plain.EnumMessage) {
 	*m = plain.EnumMessage{}
 	m.Message = v.Get(f.Message).String()
 	m.Embedded = plain.EmbeddedEnum(v.Get(f.Embedded).Enum())
 }
-
 func (f *hyperEnumMessage) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Message).String())
 	sum += uint64(v.Get(f.Embedded).Enum())
@@ -173,12 +165,10 @@ func hyperFieldsBlob(md protoreflect.MessageDescriptor, kept map[protoreflect.Fu
 	f.Data = md.Fields().ByNumber(1)
 	return f
 }
-
 func (f *hyperBlob) to(v protoreflect.Message, m *plain.Blob) {
 	*m = plain.Blob{}
 	m.Data = v.Get(f.Data).Bytes()
 }
-
 func (f *hyperBlob) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Data).Bytes())
 	return sum
@@ -201,7 +191,6 @@ func hyperFieldsMetrics(md protoreflect.MessageDescriptor, kept map[protoreflect
 	f.Values = md.Fields().ByNumber(3)
 	return f
 }
-
 func (f *hyperMetrics) to(v protoreflect.Message, m *plain.Metrics) {
 	*m = plain.Metrics{}
 	m.Series = v.Get(f.Series).String()
@@ -220,7 +209,6 @@ func (f *hyperMetrics) to(v protoreflect.Message, m *plain.Metrics) {
 		}
 	}
 }
-
 func (f *hyperMetrics) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Series).String())
 	{
@@ -293,7 +281,6 @@ func hyperFieldsOrder(md protoreflect.MessageDescriptor, kept map[protoreflect.F
 	f.Gift = md.Fields().ByNumber(16)
 	return f
 }
-
 func (f *hyperOrder) to(v protoreflect.Message, m *plain.Order) {
 	*m = plain.Order{}
 	m.Serial = v.Get(f.Serial).Uint()
@@ -342,7 +329,6 @@ func (f *hyperOrder) to(v protoreflect.Message, m *plain.Order) {
 	m.Signature = v.Get(f.Signature).Bytes()
 	m.Gift = v.Get(f.Gift).Bool()
 }
-
 func (f *hyperOrder) read(v protoreflect.Message) (sum uint64) {
 	sum += uint64(v.Get(f.Serial).Uint())
 	sum += Text(v.Get(f.Reference).String())
@@ -406,13 +392,11 @@ func hyperFieldsMoney(md protoreflect.MessageDescriptor, kept map[protoreflect.F
 	f.MinorUnits = md.Fields().ByNumber(2)
 	return f
 }
-
 func (f *hyperMoney) to(v protoreflect.Message, m *plain.Money) {
 	*m = plain.Money{}
 	m.Currency = v.Get(f.Currency).String()
 	m.MinorUnits = v.Get(f.MinorUnits).Int()
 }
-
 func (f *hyperMoney) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Currency).String())
 	sum += uint64(v.Get(f.MinorUnits).Int())
@@ -440,7 +424,6 @@ func hyperFieldsCustomer(md protoreflect.MessageDescriptor, kept map[protoreflec
 	f.Verified = md.Fields().ByNumber(5)
 	return f
 }
-
 func (f *hyperCustomer) to(v protoreflect.Message, m *plain.Customer) {
 	*m = plain.Customer{}
 	m.Serial = v.Get(f.Serial).Uint()
@@ -452,7 +435,6 @@ func (f *hyperCustomer) to(v protoreflect.Message, m *plain.Customer) {
 	}
 	m.Verified = v.Get(f.Verified).Bool()
 }
-
 func (f *hyperCustomer) read(v protoreflect.Message) (sum uint64) {
 	sum += uint64(v.Get(f.Serial).Uint())
 	sum += Text(v.Get(f.Name).String())
@@ -484,7 +466,6 @@ func hyperFieldsAddress(md protoreflect.MessageDescriptor, kept map[protoreflect
 	f.Country = md.Fields().ByNumber(4)
 	return f
 }
-
 func (f *hyperAddress) to(v protoreflect.Message, m *plain.Address) {
 	*m = plain.Address{}
 	m.Street = v.Get(f.Street).String()
@@ -492,7 +473,6 @@ func (f *hyperAddress) to(v protoreflect.Message, m *plain.Address) {
 	m.PostalCode = v.Get(f.PostalCode).String()
 	m.Country = v.Get(f.Country).String()
 }
-
 func (f *hyperAddress) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Street).String())
 	sum += Text(v.Get(f.City).String())
@@ -526,7 +506,6 @@ func hyperFieldsLineItem(md protoreflect.MessageDescriptor, kept map[protoreflec
 	f.DiscountPercent = md.Fields().ByNumber(6)
 	return f
 }
-
 func (f *hyperLineItem) to(v protoreflect.Message, m *plain.LineItem) {
 	*m = plain.LineItem{}
 	m.Sku = v.Get(f.Sku).String()
@@ -539,7 +518,6 @@ func (f *hyperLineItem) to(v protoreflect.Message, m *plain.LineItem) {
 		*m.DiscountPercent = int32(v.Get(f.DiscountPercent).Int())
 	}
 }
-
 func (f *hyperLineItem) read(v protoreflect.Message) (sum uint64) {
 	sum += Text(v.Get(f.Sku).String())
 	sum += Text(v.Get(f.Title).String())
@@ -570,21 +548,18 @@ func hyperFieldsTiny(md protoreflect.MessageDescriptor, kept map[protoreflect.Fu
 	f.Valid = md.Fields().ByNumber(3)
 	return f
 }
-
 func (f *hyperTiny) to(v protoreflect.Message, m *plain.Tiny) {
 	*m = plain.Tiny{}
 	m.Serial = v.Get(f.Serial).Uint()
 	m.Value = v.Get(f.Value).Float()
 	m.Valid = v.Get(f.Valid).Bool()
 }
-
 func (f *hyperTiny) read(v protoreflect.Message) (sum uint64) {
 	sum += uint64(v.Get(f.Serial).Uint())
 	sum += math.Float64bits(v.Get(f.Value).Float())
 	sum += bit(v.Get(f.Valid).Bool())
 	return sum
 }
-
 func (f *hyperBenchmark) some(v protoreflect.Message, _ *plain.Benchmark) (sum uint64, err error) {
 	sum += Text(v.Get(f.Message).String())
 	{
@@ -594,7 +569,6 @@ func (f *hyperBenchmark) some(v protoreflect.Message, _ *plain.Benchmark) (sum u
 	}
 	return sum, nil
 }
-
 func hyperFormBenchmark(md protoreflect.MessageDescriptor) Form[plain.Benchmark, hyperpb.Message] {
 	f := hyperFieldsBenchmark(md, map[protoreflect.FullName]any{})
 	return Form[plain.Benchmark, hyperpb.Message]{
@@ -603,12 +577,10 @@ func hyperFormBenchmark(md protoreflect.MessageDescriptor) Form[plain.Benchmark,
 		Some: func(v *hyperpb.Message, m *plain.Benchmark) (uint64, error) { return f.some(v, m) },
 	}
 }
-
 func (f *hyperBlob) some(v protoreflect.Message, _ *plain.Blob) (sum uint64, err error) {
 	sum += Text(v.Get(f.Data).Bytes())
 	return sum, nil
 }
-
 func hyperFormBlob(md protoreflect.MessageDescriptor) Form[plain.Blob, hyperpb.Message] {
 	f := hyperFieldsBlob(md, map[protoreflect.FullName]any{})
 	return Form[plain.Blob, hyperpb.Message]{
@@ -617,12 +589,10 @@ func hyperFormBlob(md protoreflect.MessageDescriptor) Form[plain.Blob, hyperpb.M
 		Some: func(v *hyperpb.Message, m *plain.Blob) (uint64, error) { return f.some(v, m) },
 	}
 }
-
 func (f *hyperMetrics) some(v protoreflect.Message, _ *plain.Metrics) (sum uint64, err error) {
 	sum += Text(v.Get(f.Series).String())
 	return sum, nil
 }
-
 func hyperFormMetrics(md protoreflect.MessageDescriptor) Form[plain.Metrics, hyperpb.Message] {
 	f := hyperFieldsMetrics(md, map[protoreflect.FullName]any{})
 	return Form[plain.Metrics, hyperpb.Message]{
@@ -631,7 +601,6 @@ func hyperFormMetrics(md protoreflect.MessageDescriptor) Form[plain.Metrics, hyp
 		Some: func(v *hyperpb.Message, m *plain.Metrics) (uint64, error) { return f.some(v, m) },
 	}
 }
-
 func (f *hyperOrder) some(v protoreflect.Message, _ *plain.Order) (sum uint64, err error) {
 	sum += Text(v.Get(f.Reference).String())
 	{
@@ -641,7 +610,6 @@ func (f *hyperOrder) some(v protoreflect.Message, _ *plain.Order) (sum uint64, e
 	}
 	return sum, nil
 }
-
 func hyperFormOrder(md protoreflect.MessageDescriptor) Form[plain.Order, hyperpb.Message] {
 	f := hyperFieldsOrder(md, map[protoreflect.FullName]any{})
 	return Form[plain.Order, hyperpb.Message]{
@@ -650,12 +618,10 @@ func hyperFormOrder(md protoreflect.MessageDescriptor) Form[plain.Order, hyperpb
 		Some: func(v *hyperpb.Message, m *plain.Order) (uint64, error) { return f.some(v, m) },
 	}
 }
-
 func (f *hyperTiny) some(v protoreflect.Message, _ *plain.Tiny) (sum uint64, err error) {
 	sum += uint64(v.Get(f.Serial).Uint())
 	return sum, nil
 }
-
 func hyperFormTiny(md protoreflect.MessageDescriptor) Form[plain.Tiny, hyperpb.Message] {
 	f := hyperFieldsTiny(md, map[protoreflect.FullName]any{})
 	return Form[plain.Tiny, hyperpb.Message]{

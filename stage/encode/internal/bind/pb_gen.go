@@ -23,7 +23,6 @@ func pbFromBenchmark(m *plain.Benchmark) *pb.Benchmark {
 	}
 	return v
 }
-
 func pbToBenchmark(v *pb.Benchmark, m *plain.Benchmark) {
 	*m = plain.Benchmark{}
 	if v == nil {
@@ -41,7 +40,6 @@ func pbToBenchmark(v *pb.Benchmark, m *plain.Benchmark) {
 		}
 	}
 }
-
 func pbReadBenchmark(v *pb.Benchmark) (sum uint64) {
 	if v == nil {
 		return 0
@@ -59,13 +57,11 @@ func pbReadBenchmark(v *pb.Benchmark) (sum uint64) {
 	}
 	return sum
 }
-
 func pbFromEmbeddedMessage(m *plain.EmbeddedMessage) *pb.EmbeddedMessage {
 	v := new(pb.EmbeddedMessage)
 	v.EmbeddedData = m.EmbeddedData
 	return v
 }
-
 func pbToEmbeddedMessage(v *pb.EmbeddedMessage, m *plain.EmbeddedMessage) {
 	*m = plain.EmbeddedMessage{}
 	if v == nil {
@@ -73,7 +69,6 @@ func pbToEmbeddedMessage(v *pb.EmbeddedMessage, m *plain.EmbeddedMessage) {
 	}
 	m.EmbeddedData = v.EmbeddedData
 }
-
 func pbReadEmbeddedMessage(v *pb.EmbeddedMessage) (sum uint64) {
 	if v == nil {
 		return 0
@@ -81,13 +76,11 @@ func pbReadEmbeddedMessage(v *pb.EmbeddedMessage) (sum uint64) {
 	sum += Text(v.EmbeddedData)
 	return sum
 }
-
 func pbFromMap(m *plain.Map) *pb.Map {
 	v := new(pb.Map)
 	v.BuiltMap = m.BuiltMap
 	return v
 }
-
 func pbToMap(v *pb.Map, m *plain.Map) {
 	*m = plain.Map{}
 	if v == nil {
@@ -100,7 +93,6 @@ func pbToMap(v *pb.Map, m *plain.Map) {
 		m.BuiltMap[k] = y
 	}
 }
-
 func pbReadMap(v *pb.Map) (sum uint64) {
 	if v == nil {
 		return 0
@@ -112,14 +104,12 @@ func pbReadMap(v *pb.Map) (sum uint64) {
 	}
 	return sum
 }
-
 func pbFromEnumMessage(m *plain.EnumMessage) *pb.EnumMessage {
 	v := new(pb.EnumMessage)
 	v.Message = m.Message
 	v.Embedded = pb.EmbeddedEnum(m.Embedded)
 	return v
 }
-
 func pbToEnumMessage(v *pb.EnumMessage, m *plain.EnumMessage) {
 	*m = plain.EnumMessage{}
 	if v == nil {
@@ -128,7 +118,6 @@ func pbToEnumMessage(v *pb.EnumMessage, m *plain.EnumMessage) {
 	m.Message = v.Message
 	m.Embedded = plain.EmbeddedEnum(v.Embedded)
 }
-
 func pbReadEnumMessage(v *pb.EnumMessage) (sum uint64) {
 	if v == nil {
 		return 0
@@ -137,13 +126,11 @@ func pbReadEnumMessage(v *pb.EnumMessage) (sum uint64) {
 	sum += uint64(v.Embedded)
 	return sum
 }
-
 func pbFromBlob(m *plain.Blob) *pb.Blob {
 	v := new(pb.Blob)
 	v.Data = m.Data
 	return v
 }
-
 func pbToBlob(v *pb.Blob, m *plain.Blob) {
 	*m = plain.Blob{}
 	if v == nil {
@@ -151,7 +138,6 @@ func pbToBlob(v *pb.Blob, m *plain.Blob) {
 	}
 	m.Data = v.Data
 }
-
 func pbReadBlob(v *pb.Blob) (sum uint64) {
 	if v == nil {
 		return 0
@@ -159,7 +145,6 @@ func pbReadBlob(v *pb.Blob) (sum uint64) {
 	sum += Text(v.Data)
 	return sum
 }
-
 func pbFromMetrics(m *plain.Metrics) *pb.Metrics {
 	v := new(pb.Metrics)
 	v.Series = m.Series
@@ -167,7 +152,6 @@ func pbFromMetrics(m *plain.Metrics) *pb.Metrics {
 	v.Values = m.Values
 	return v
 }
-
 func pbToMetrics(v *pb.Metrics, m *plain.Metrics) {
 	*m = plain.Metrics{}
 	if v == nil {
@@ -189,7 +173,6 @@ func pbToMetrics(v *pb.Metrics, m *plain.Metrics) {
 		}
 	}
 }
-
 func pbReadMetrics(v *pb.Metrics) (sum uint64) {
 	if v == nil {
 		return 0
@@ -211,7 +194,6 @@ func pbReadMetrics(v *pb.Metrics) (sum uint64) {
 	}
 	return sum
 }
-
 func pbFromOrder(m *plain.Order) *pb.Order {
 	v := new(pb.Order)
 	v.Serial = m.Serial
@@ -240,7 +222,6 @@ func pbFromOrder(m *plain.Order) *pb.Order {
 	v.Gift = m.Gift
 	return v
 }
-
 func pbToOrder(v *pb.Order, m *plain.Order) {
 	*m = plain.Order{}
 	if v == nil {
@@ -289,7 +270,6 @@ func pbToOrder(v *pb.Order, m *plain.Order) {
 	m.Signature = v.Signature
 	m.Gift = v.Gift
 }
-
 func pbReadOrder(v *pb.Order) (sum uint64) {
 	if v == nil {
 		return 0
@@ -337,14 +317,12 @@ func pbReadOrder(v *pb.Order) (sum uint64) {
 	sum += bit(v.Gift)
 	return sum
 }
-
 func pbFromMoney(m *plain.Money) *pb.Money {
 	v := new(pb.Money)
 	v.Currency = m.Currency
 	v.MinorUnits = m.MinorUnits
 	return v
 }
-
 func pbToMoney(v *pb.Money, m *plain.Money) {
 	*m = plain.Money{}
 	if v == nil {
@@ -353,7 +331,6 @@ func pbToMoney(v *pb.Money, m *plain.Money) {
 	m.Currency = v.Currency
 	m.MinorUnits = v.MinorUnits
 }
-
 func pbReadMoney(v *pb.Money) (sum uint64) {
 	if v == nil {
 		return 0
@@ -362,7 +339,6 @@ func pbReadMoney(v *pb.Money) (sum uint64) {
 	sum += uint64(v.MinorUnits)
 	return sum
 }
-
 func pbFromCustomer(m *plain.Customer) *pb.Customer {
 	v := new(pb.Customer)
 	v.Serial = m.Serial
@@ -372,7 +348,6 @@ func pbFromCustomer(m *plain.Customer) *pb.Customer {
 	v.Verified = m.Verified
 	return v
 }
-
 func pbToCustomer(v *pb.Customer, m *plain.Customer) {
 	*m = plain.Customer{}
 	if v == nil {
@@ -387,7 +362,6 @@ func pbToCustomer(v *pb.Customer, m *plain.Customer) {
 	}
 	m.Verified = v.Verified
 }
-
 func pbReadCustomer(v *pb.Customer) (sum uint64) {
 	if v == nil {
 		return 0
@@ -402,7 +376,6 @@ func pbReadCustomer(v *pb.Customer) (sum uint64) {
 	sum += bit(v.Verified)
 	return sum
 }
-
 func pbFromAddress(m *plain.Address) *pb.Address {
 	v := new(pb.Address)
 	v.Street = m.Street
@@ -411,7 +384,6 @@ func pbFromAddress(m *plain.Address) *pb.Address {
 	v.Country = m.Country
 	return v
 }
-
 func pbToAddress(v *pb.Address, m *plain.Address) {
 	*m = plain.Address{}
 	if v == nil {
@@ -422,7 +394,6 @@ func pbToAddress(v *pb.Address, m *plain.Address) {
 	m.PostalCode = v.PostalCode
 	m.Country = v.Country
 }
-
 func pbReadAddress(v *pb.Address) (sum uint64) {
 	if v == nil {
 		return 0
@@ -433,7 +404,6 @@ func pbReadAddress(v *pb.Address) (sum uint64) {
 	sum += Text(v.Country)
 	return sum
 }
-
 func pbFromLineItem(m *plain.LineItem) *pb.LineItem {
 	v := new(pb.LineItem)
 	v.Sku = m.Sku
@@ -444,7 +414,6 @@ func pbFromLineItem(m *plain.LineItem) *pb.LineItem {
 	v.DiscountPercent = m.DiscountPercent
 	return v
 }
-
 func pbToLineItem(v *pb.LineItem, m *plain.LineItem) {
 	*m = plain.LineItem{}
 	if v == nil {
@@ -460,7 +429,6 @@ func pbToLineItem(v *pb.LineItem, m *plain.LineItem) {
 		*m.DiscountPercent = *v.DiscountPercent
 	}
 }
-
 func pbReadLineItem(v *pb.LineItem) (sum uint64) {
 	if v == nil {
 		return 0
@@ -476,7 +444,6 @@ func pbReadLineItem(v *pb.LineItem) (sum uint64) {
 	}
 	return sum
 }
-
 func pbFromTiny(m *plain.Tiny) *pb.Tiny {
 	v := new(pb.Tiny)
 	v.Serial = m.Serial
@@ -484,7 +451,6 @@ func pbFromTiny(m *plain.Tiny) *pb.Tiny {
 	v.Valid = m.Valid
 	return v
 }
-
 func pbToTiny(v *pb.Tiny, m *plain.Tiny) {
 	*m = plain.Tiny{}
 	if v == nil {
@@ -494,7 +460,6 @@ func pbToTiny(v *pb.Tiny, m *plain.Tiny) {
 	m.Value = v.Value
 	m.Valid = v.Valid
 }
-
 func pbReadTiny(v *pb.Tiny) (sum uint64) {
 	if v == nil {
 		return 0
@@ -504,7 +469,6 @@ func pbReadTiny(v *pb.Tiny) (sum uint64) {
 	sum += bit(v.Valid)
 	return sum
 }
-
 func pbSomeBenchmark(v *pb.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -515,11 +479,9 @@ func pbSomeBenchmark(v *pb.Benchmark, _ *plain.Benchmark) (sum uint64, err error
 	}
 	return sum, nil
 }
-
 func pbUseBenchmark(v *pb.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return pbReadBenchmark(v), nil
 }
-
 func pbSomeBlob(v *pb.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -527,9 +489,7 @@ func pbSomeBlob(v *pb.Blob, _ *plain.Blob) (sum uint64, err error) {
 	sum += Text(v.Data)
 	return sum, nil
 }
-
 func pbUseBlob(v *pb.Blob, _ *plain.Blob) (uint64, error) { return pbReadBlob(v), nil }
-
 func pbSomeMetrics(v *pb.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -537,9 +497,7 @@ func pbSomeMetrics(v *pb.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	sum += Text(v.Series)
 	return sum, nil
 }
-
 func pbUseMetrics(v *pb.Metrics, _ *plain.Metrics) (uint64, error) { return pbReadMetrics(v), nil }
-
 func pbSomeOrder(v *pb.Order, _ *plain.Order) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -550,9 +508,7 @@ func pbSomeOrder(v *pb.Order, _ *plain.Order) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func pbUseOrder(v *pb.Order, _ *plain.Order) (uint64, error) { return pbReadOrder(v), nil }
-
 func pbSomeTiny(v *pb.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -560,5 +516,4 @@ func pbSomeTiny(v *pb.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	sum += uint64(v.Serial)
 	return sum, nil
 }
-
 func pbUseTiny(v *pb.Tiny, _ *plain.Tiny) (uint64, error) { return pbReadTiny(v), nil }

@@ -23,7 +23,6 @@ func pbhookFromBenchmark(m *plain.Benchmark) *pbhook.Benchmark {
 	}
 	return v
 }
-
 func pbhookToBenchmark(v *pbhook.Benchmark, m *plain.Benchmark) {
 	*m = plain.Benchmark{}
 	if v == nil {
@@ -41,7 +40,6 @@ func pbhookToBenchmark(v *pbhook.Benchmark, m *plain.Benchmark) {
 		}
 	}
 }
-
 func pbhookReadBenchmark(v *pbhook.Benchmark) (sum uint64) {
 	if v == nil {
 		return 0
@@ -59,13 +57,11 @@ func pbhookReadBenchmark(v *pbhook.Benchmark) (sum uint64) {
 	}
 	return sum
 }
-
 func pbhookFromEmbeddedMessage(m *plain.EmbeddedMessage) *pbhook.EmbeddedMessage {
 	v := new(pbhook.EmbeddedMessage)
 	v.EmbeddedData = m.EmbeddedData
 	return v
 }
-
 func pbhookToEmbeddedMessage(v *pbhook.EmbeddedMessage, m *plain.EmbeddedMessage) {
 	*m = plain.EmbeddedMessage{}
 	if v == nil {
@@ -73,7 +69,6 @@ func pbhookToEmbeddedMessage(v *pbhook.EmbeddedMessage, m *plain.EmbeddedMessage
 	}
 	m.EmbeddedData = v.EmbeddedData
 }
-
 func pbhookReadEmbeddedMessage(v *pbhook.EmbeddedMessage) (sum uint64) {
 	if v == nil {
 		return 0
@@ -81,13 +76,11 @@ func pbhookReadEmbeddedMessage(v *pbhook.EmbeddedMessage) (sum uint64) {
 	sum += Text(v.EmbeddedData)
 	return sum
 }
-
 func pbhookFromMap(m *plain.Map) *pbhook.Map {
 	v := new(pbhook.Map)
 	v.BuiltMap = m.BuiltMap
 	return v
 }
-
 func pbhookToMap(v *pbhook.Map, m *plain.Map) {
 	*m = plain.Map{}
 	if v == nil {
@@ -100,7 +93,6 @@ func pbhookToMap(v *pbhook.Map, m *plain.Map) {
 		m.BuiltMap[k] = y
 	}
 }
-
 func pbhookReadMap(v *pbhook.Map) (sum uint64) {
 	if v == nil {
 		return 0
@@ -112,14 +104,12 @@ func pbhookReadMap(v *pbhook.Map) (sum uint64) {
 	}
 	return sum
 }
-
 func pbhookFromEnumMessage(m *plain.EnumMessage) *pbhook.EnumMessage {
 	v := new(pbhook.EnumMessage)
 	v.Message = m.Message
 	v.Embedded = pbhook.EmbeddedEnum(m.Embedded)
 	return v
 }
-
 func pbhookToEnumMessage(v *pbhook.EnumMessage, m *plain.EnumMessage) {
 	*m = plain.EnumMessage{}
 	if v == nil {
@@ -128,7 +118,6 @@ func pbhookToEnumMessage(v *pbhook.EnumMessage, m *plain.EnumMessage) {
 	m.Message = v.Message
 	m.Embedded = plain.EmbeddedEnum(v.Embedded)
 }
-
 func pbhookReadEnumMessage(v *pbhook.EnumMessage) (sum uint64) {
 	if v == nil {
 		return 0
@@ -137,13 +126,11 @@ func pbhookReadEnumMessage(v *pbhook.EnumMessage) (sum uint64) {
 	sum += uint64(v.Embedded)
 	return sum
 }
-
 func pbhookFromBlob(m *plain.Blob) *pbhook.Blob {
 	v := new(pbhook.Blob)
 	v.Data = m.Data
 	return v
 }
-
 func pbhookToBlob(v *pbhook.Blob, m *plain.Blob) {
 	*m = plain.Blob{}
 	if v == nil {
@@ -151,7 +138,6 @@ func pbhookToBlob(v *pbhook.Blob, m *plain.Blob) {
 	}
 	m.Data = v.Data
 }
-
 func pbhookReadBlob(v *pbhook.Blob) (sum uint64) {
 	if v == nil {
 		return 0
@@ -159,7 +145,6 @@ func pbhookReadBlob(v *pbhook.Blob) (sum uint64) {
 	sum += Text(v.Data)
 	return sum
 }
-
 func pbhookFromMetrics(m *plain.Metrics) *pbhook.Metrics {
 	v := new(pbhook.Metrics)
 	v.Series = m.Series
@@ -167,7 +152,6 @@ func pbhookFromMetrics(m *plain.Metrics) *pbhook.Metrics {
 	v.Values = m.Values
 	return v
 }
-
 func pbhookToMetrics(v *pbhook.Metrics, m *plain.Metrics) {
 	*m = plain.Metrics{}
 	if v == nil {
@@ -189,7 +173,6 @@ func pbhookToMetrics(v *pbhook.Metrics, m *plain.Metrics) {
 		}
 	}
 }
-
 func pbhookReadMetrics(v *pbhook.Metrics) (sum uint64) {
 	if v == nil {
 		return 0
@@ -211,7 +194,6 @@ func pbhookReadMetrics(v *pbhook.Metrics) (sum uint64) {
 	}
 	return sum
 }
-
 func pbhookFromOrder(m *plain.Order) *pbhook.Order {
 	v := new(pbhook.Order)
 	v.Serial = m.Serial
@@ -240,7 +222,6 @@ func pbhookFromOrder(m *plain.Order) *pbhook.Order {
 	v.Gift = m.Gift
 	return v
 }
-
 func pbhookToOrder(v *pbhook.Order, m *plain.Order) {
 	*m = plain.Order{}
 	if v == nil {
@@ -289,7 +270,6 @@ func pbhookToOrder(v *pbhook.Order, m *plain.Order) {
 	m.Signature = v.Signature
 	m.Gift = v.Gift
 }
-
 func pbhookReadOrder(v *pbhook.Order) (sum uint64) {
 	if v == nil {
 		return 0
@@ -337,14 +317,12 @@ func pbhookReadOrder(v *pbhook.Order) (sum uint64) {
 	sum += bit(v.Gift)
 	return sum
 }
-
 func pbhookFromMoney(m *plain.Money) *pbhook.Money {
 	v := new(pbhook.Money)
 	v.Currency = m.Currency
 	v.MinorUnits = m.MinorUnits
 	return v
 }
-
 func pbhookToMoney(v *pbhook.Money, m *plain.Money) {
 	*m = plain.Money{}
 	if v == nil {
@@ -353,7 +331,6 @@ func pbhookToMoney(v *pbhook.Money, m *plain.Money) {
 	m.Currency = v.Currency
 	m.MinorUnits = v.MinorUnits
 }
-
 func pbhookReadMoney(v *pbhook.Money) (sum uint64) {
 	if v == nil {
 		return 0
@@ -362,7 +339,6 @@ func pbhookReadMoney(v *pbhook.Money) (sum uint64) {
 	sum += uint64(v.MinorUnits)
 	return sum
 }
-
 func pbhookFromCustomer(m *plain.Customer) *pbhook.Customer {
 	v := new(pbhook.Customer)
 	v.Serial = m.Serial
@@ -372,7 +348,6 @@ func pbhookFromCustomer(m *plain.Customer) *pbhook.Customer {
 	v.Verified = m.Verified
 	return v
 }
-
 func pbhookToCustomer(v *pbhook.Customer, m *plain.Customer) {
 	*m = plain.Customer{}
 	if v == nil {
@@ -387,7 +362,6 @@ func pbhookToCustomer(v *pbhook.Customer, m *plain.Customer) {
 	}
 	m.Verified = v.Verified
 }
-
 func pbhookReadCustomer(v *pbhook.Customer) (sum uint64) {
 	if v == nil {
 		return 0
@@ -402,7 +376,6 @@ func pbhookReadCustomer(v *pbhook.Customer) (sum uint64) {
 	sum += bit(v.Verified)
 	return sum
 }
-
 func pbhookFromAddress(m *plain.Address) *pbhook.Address {
 	v := new(pbhook.Address)
 	v.Street = m.Street
@@ -411,7 +384,6 @@ func pbhookFromAddress(m *plain.Address) *pbhook.Address {
 	v.Country = m.Country
 	return v
 }
-
 func pbhookToAddress(v *pbhook.Address, m *plain.Address) {
 	*m = plain.Address{}
 	if v == nil {
@@ -422,7 +394,6 @@ func pbhookToAddress(v *pbhook.Address, m *plain.Address) {
 	m.PostalCode = v.PostalCode
 	m.Country = v.Country
 }
-
 func pbhookReadAddress(v *pbhook.Address) (sum uint64) {
 	if v == nil {
 		return 0
@@ -433,7 +404,6 @@ func pbhookReadAddress(v *pbhook.Address) (sum uint64) {
 	sum += Text(v.Country)
 	return sum
 }
-
 func pbhookFromLineItem(m *plain.LineItem) *pbhook.LineItem {
 	v := new(pbhook.LineItem)
 	v.Sku = m.Sku
@@ -444,7 +414,6 @@ func pbhookFromLineItem(m *plain.LineItem) *pbhook.LineItem {
 	v.DiscountPercent = m.DiscountPercent
 	return v
 }
-
 func pbhookToLineItem(v *pbhook.LineItem, m *plain.LineItem) {
 	*m = plain.LineItem{}
 	if v == nil {
@@ -460,7 +429,6 @@ func pbhookToLineItem(v *pbhook.LineItem, m *plain.LineItem) {
 		*m.DiscountPercent = *v.DiscountPercent
 	}
 }
-
 func pbhookReadLineItem(v *pbhook.LineItem) (sum uint64) {
 	if v == nil {
 		return 0
@@ -476,7 +444,6 @@ func pbhookReadLineItem(v *pbhook.LineItem) (sum uint64) {
 	}
 	return sum
 }
-
 func pbhookFromTiny(m *plain.Tiny) *pbhook.Tiny {
 	v := new(pbhook.Tiny)
 	v.Serial = m.Serial
@@ -484,7 +451,6 @@ func pbhookFromTiny(m *plain.Tiny) *pbhook.Tiny {
 	v.Valid = m.Valid
 	return v
 }
-
 func pbhookToTiny(v *pbhook.Tiny, m *plain.Tiny) {
 	*m = plain.Tiny{}
 	if v == nil {
@@ -494,7 +460,6 @@ func pbhookToTiny(v *pbhook.Tiny, m *plain.Tiny) {
 	m.Value = v.Value
 	m.Valid = v.Valid
 }
-
 func pbhookReadTiny(v *pbhook.Tiny) (sum uint64) {
 	if v == nil {
 		return 0
@@ -504,7 +469,6 @@ func pbhookReadTiny(v *pbhook.Tiny) (sum uint64) {
 	sum += bit(v.Valid)
 	return sum
 }
-
 func pbhookSomeBenchmark(v *pbhook.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -515,11 +479,9 @@ func pbhookSomeBenchmark(v *pbhook.Benchmark, _ *plain.Benchmark) (sum uint64, e
 	}
 	return sum, nil
 }
-
 func pbhookUseBenchmark(v *pbhook.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return pbhookReadBenchmark(v), nil
 }
-
 func pbhookSomeBlob(v *pbhook.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -527,9 +489,7 @@ func pbhookSomeBlob(v *pbhook.Blob, _ *plain.Blob) (sum uint64, err error) {
 	sum += Text(v.Data)
 	return sum, nil
 }
-
 func pbhookUseBlob(v *pbhook.Blob, _ *plain.Blob) (uint64, error) { return pbhookReadBlob(v), nil }
-
 func pbhookSomeMetrics(v *pbhook.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -537,11 +497,9 @@ func pbhookSomeMetrics(v *pbhook.Metrics, _ *plain.Metrics) (sum uint64, err err
 	sum += Text(v.Series)
 	return sum, nil
 }
-
 func pbhookUseMetrics(v *pbhook.Metrics, _ *plain.Metrics) (uint64, error) {
 	return pbhookReadMetrics(v), nil
 }
-
 func pbhookSomeOrder(v *pbhook.Order, _ *plain.Order) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -552,9 +510,7 @@ func pbhookSomeOrder(v *pbhook.Order, _ *plain.Order) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func pbhookUseOrder(v *pbhook.Order, _ *plain.Order) (uint64, error) { return pbhookReadOrder(v), nil }
-
 func pbhookSomeTiny(v *pbhook.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -562,5 +518,4 @@ func pbhookSomeTiny(v *pbhook.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	sum += uint64(v.Serial)
 	return sum, nil
 }
-
 func pbhookUseTiny(v *pbhook.Tiny, _ *plain.Tiny) (uint64, error) { return pbhookReadTiny(v), nil }

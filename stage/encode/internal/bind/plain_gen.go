@@ -31,7 +31,6 @@ func sameBenchmark(v, m *plain.Benchmark) bool {
 	}
 	return true
 }
-
 func plainReadBenchmark(v *plain.Benchmark) (sum uint64) {
 	sum += Text(v.Message)
 	sum += plainReadEmbeddedMessage(&v.Embedded)
@@ -46,19 +45,16 @@ func plainReadBenchmark(v *plain.Benchmark) (sum uint64) {
 	}
 	return sum
 }
-
 func sameEmbeddedMessage(v, m *plain.EmbeddedMessage) bool {
 	if !bytes.Equal(v.EmbeddedData, m.EmbeddedData) {
 		return false
 	}
 	return true
 }
-
 func plainReadEmbeddedMessage(v *plain.EmbeddedMessage) (sum uint64) {
 	sum += Text(v.EmbeddedData)
 	return sum
 }
-
 func sameMap(v, m *plain.Map) bool {
 	if len(v.BuiltMap) != len(m.BuiltMap) {
 		return false
@@ -71,7 +67,6 @@ func sameMap(v, m *plain.Map) bool {
 	}
 	return true
 }
-
 func plainReadMap(v *plain.Map) (sum uint64) {
 	sum += uint64(len(v.BuiltMap))
 	for k, x := range v.BuiltMap {
@@ -80,7 +75,6 @@ func plainReadMap(v *plain.Map) (sum uint64) {
 	}
 	return sum
 }
-
 func sameEnumMessage(v, m *plain.EnumMessage) bool {
 	if !(v.Message == m.Message) {
 		return false
@@ -90,25 +84,21 @@ func sameEnumMessage(v, m *plain.EnumMessage) bool {
 	}
 	return true
 }
-
 func plainReadEnumMessage(v *plain.EnumMessage) (sum uint64) {
 	sum += Text(v.Message)
 	sum += uint64(v.Embedded)
 	return sum
 }
-
 func sameBlob(v, m *plain.Blob) bool {
 	if !bytes.Equal(v.Data, m.Data) {
 		return false
 	}
 	return true
 }
-
 func plainReadBlob(v *plain.Blob) (sum uint64) {
 	sum += Text(v.Data)
 	return sum
 }
-
 func sameMetrics(v, m *plain.Metrics) bool {
 	if !(v.Series == m.Series) {
 		return false
@@ -131,7 +121,6 @@ func sameMetrics(v, m *plain.Metrics) bool {
 	}
 	return true
 }
-
 func plainReadMetrics(v *plain.Metrics) (sum uint64) {
 	sum += Text(v.Series)
 	{
@@ -150,7 +139,6 @@ func plainReadMetrics(v *plain.Metrics) (sum uint64) {
 	}
 	return sum
 }
-
 func sameOrder(v, m *plain.Order) bool {
 	if !(v.Serial == m.Serial) {
 		return false
@@ -218,7 +206,6 @@ func sameOrder(v, m *plain.Order) bool {
 	}
 	return true
 }
-
 func plainReadOrder(v *plain.Order) (sum uint64) {
 	sum += uint64(v.Serial)
 	sum += Text(v.Reference)
@@ -263,7 +250,6 @@ func plainReadOrder(v *plain.Order) (sum uint64) {
 	sum += bit(v.Gift)
 	return sum
 }
-
 func sameMoney(v, m *plain.Money) bool {
 	if !(v.Currency == m.Currency) {
 		return false
@@ -273,13 +259,11 @@ func sameMoney(v, m *plain.Money) bool {
 	}
 	return true
 }
-
 func plainReadMoney(v *plain.Money) (sum uint64) {
 	sum += Text(v.Currency)
 	sum += uint64(v.MinorUnits)
 	return sum
 }
-
 func sameCustomer(v, m *plain.Customer) bool {
 	if !(v.Serial == m.Serial) {
 		return false
@@ -298,7 +282,6 @@ func sameCustomer(v, m *plain.Customer) bool {
 	}
 	return true
 }
-
 func plainReadCustomer(v *plain.Customer) (sum uint64) {
 	sum += uint64(v.Serial)
 	sum += Text(v.Name)
@@ -310,7 +293,6 @@ func plainReadCustomer(v *plain.Customer) (sum uint64) {
 	sum += bit(v.Verified)
 	return sum
 }
-
 func sameAddress(v, m *plain.Address) bool {
 	if !(v.Street == m.Street) {
 		return false
@@ -326,7 +308,6 @@ func sameAddress(v, m *plain.Address) bool {
 	}
 	return true
 }
-
 func plainReadAddress(v *plain.Address) (sum uint64) {
 	sum += Text(v.Street)
 	sum += Text(v.City)
@@ -334,7 +315,6 @@ func plainReadAddress(v *plain.Address) (sum uint64) {
 	sum += Text(v.Country)
 	return sum
 }
-
 func sameLineItem(v, m *plain.LineItem) bool {
 	if !(v.Sku == m.Sku) {
 		return false
@@ -356,7 +336,6 @@ func sameLineItem(v, m *plain.LineItem) bool {
 	}
 	return true
 }
-
 func plainReadLineItem(v *plain.LineItem) (sum uint64) {
 	sum += Text(v.Sku)
 	sum += Text(v.Title)
@@ -369,7 +348,6 @@ func plainReadLineItem(v *plain.LineItem) (sum uint64) {
 	}
 	return sum
 }
-
 func sameTiny(v, m *plain.Tiny) bool {
 	if !(v.Serial == m.Serial) {
 		return false
@@ -382,14 +360,12 @@ func sameTiny(v, m *plain.Tiny) bool {
 	}
 	return true
 }
-
 func plainReadTiny(v *plain.Tiny) (sum uint64) {
 	sum += uint64(v.Serial)
 	sum += math.Float64bits(v.Value)
 	sum += bit(v.Valid)
 	return sum
 }
-
 func plainSomeBenchmark(v *plain.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	sum += Text(v.Message)
 	{
@@ -398,27 +374,21 @@ func plainSomeBenchmark(v *plain.Benchmark, _ *plain.Benchmark) (sum uint64, err
 	}
 	return sum, nil
 }
-
 func plainUseBenchmark(v *plain.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return plainReadBenchmark(v), nil
 }
-
 func plainSomeBlob(v *plain.Blob, _ *plain.Blob) (sum uint64, err error) {
 	sum += Text(v.Data)
 	return sum, nil
 }
-
 func plainUseBlob(v *plain.Blob, _ *plain.Blob) (uint64, error) { return plainReadBlob(v), nil }
-
 func plainSomeMetrics(v *plain.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	sum += Text(v.Series)
 	return sum, nil
 }
-
 func plainUseMetrics(v *plain.Metrics, _ *plain.Metrics) (uint64, error) {
 	return plainReadMetrics(v), nil
 }
-
 func plainSomeOrder(v *plain.Order, _ *plain.Order) (sum uint64, err error) {
 	sum += Text(v.Reference)
 	{
@@ -427,12 +397,9 @@ func plainSomeOrder(v *plain.Order, _ *plain.Order) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-
 func plainUseOrder(v *plain.Order, _ *plain.Order) (uint64, error) { return plainReadOrder(v), nil }
-
 func plainSomeTiny(v *plain.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	sum += uint64(v.Serial)
 	return sum, nil
 }
-
 func plainUseTiny(v *plain.Tiny, _ *plain.Tiny) (uint64, error) { return plainReadTiny(v), nil }

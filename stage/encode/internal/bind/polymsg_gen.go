@@ -23,7 +23,6 @@ func polymsgFromBenchmark(m *plain.Benchmark) *polymsg.Benchmark {
 	}
 	return v
 }
-
 func polymsgToBenchmark(v *polymsg.Benchmark, m *plain.Benchmark) {
 	*m = plain.Benchmark{}
 	if v == nil {
@@ -41,7 +40,6 @@ func polymsgToBenchmark(v *polymsg.Benchmark, m *plain.Benchmark) {
 		}
 	}
 }
-
 func polymsgReadBenchmark(v *polymsg.Benchmark) (sum uint64) {
 	if v == nil {
 		return 0
@@ -59,13 +57,11 @@ func polymsgReadBenchmark(v *polymsg.Benchmark) (sum uint64) {
 	}
 	return sum
 }
-
 func polymsgFromEmbeddedMessage(m *plain.EmbeddedMessage) *polymsg.EmbeddedMessage {
 	v := new(polymsg.EmbeddedMessage)
 	v.EmbeddedData = m.EmbeddedData
 	return v
 }
-
 func polymsgToEmbeddedMessage(v *polymsg.EmbeddedMessage, m *plain.EmbeddedMessage) {
 	*m = plain.EmbeddedMessage{}
 	if v == nil {
@@ -73,7 +69,6 @@ func polymsgToEmbeddedMessage(v *polymsg.EmbeddedMessage, m *plain.EmbeddedMessa
 	}
 	m.EmbeddedData = v.EmbeddedData
 }
-
 func polymsgReadEmbeddedMessage(v *polymsg.EmbeddedMessage) (sum uint64) {
 	if v == nil {
 		return 0
@@ -81,13 +76,11 @@ func polymsgReadEmbeddedMessage(v *polymsg.EmbeddedMessage) (sum uint64) {
 	sum += Text(v.EmbeddedData)
 	return sum
 }
-
 func polymsgFromMap(m *plain.Map) *polymsg.Map {
 	v := new(polymsg.Map)
 	v.BuiltMap = m.BuiltMap
 	return v
 }
-
 func polymsgToMap(v *polymsg.Map, m *plain.Map) {
 	*m = plain.Map{}
 	if v == nil {
@@ -100,7 +93,6 @@ func polymsgToMap(v *polymsg.Map, m *plain.Map) {
 		m.BuiltMap[k] = y
 	}
 }
-
 func polymsgReadMap(v *polymsg.Map) (sum uint64) {
 	if v == nil {
 		return 0
@@ -112,14 +104,12 @@ func polymsgReadMap(v *polymsg.Map) (sum uint64) {
 	}
 	return sum
 }
-
 func polymsgFromEnumMessage(m *plain.EnumMessage) *polymsg.EnumMessage {
 	v := new(polymsg.EnumMessage)
 	v.Message = m.Message
 	v.Embedded = polymsg.EmbeddedEnum(m.Embedded)
 	return v
 }
-
 func polymsgToEnumMessage(v *polymsg.EnumMessage, m *plain.EnumMessage) {
 	*m = plain.EnumMessage{}
 	if v == nil {
@@ -128,7 +118,6 @@ func polymsgToEnumMessage(v *polymsg.EnumMessage, m *plain.EnumMessage) {
 	m.Message = v.Message
 	m.Embedded = plain.EmbeddedEnum(v.Embedded)
 }
-
 func polymsgReadEnumMessage(v *polymsg.EnumMessage) (sum uint64) {
 	if v == nil {
 		return 0
@@ -137,13 +126,11 @@ func polymsgReadEnumMessage(v *polymsg.EnumMessage) (sum uint64) {
 	sum += uint64(v.Embedded)
 	return sum
 }
-
 func polymsgFromBlob(m *plain.Blob) *polymsg.Blob {
 	v := new(polymsg.Blob)
 	v.Data = m.Data
 	return v
 }
-
 func polymsgToBlob(v *polymsg.Blob, m *plain.Blob) {
 	*m = plain.Blob{}
 	if v == nil {
@@ -151,7 +138,6 @@ func polymsgToBlob(v *polymsg.Blob, m *plain.Blob) {
 	}
 	m.Data = v.Data
 }
-
 func polymsgReadBlob(v *polymsg.Blob) (sum uint64) {
 	if v == nil {
 		return 0
@@ -159,7 +145,6 @@ func polymsgReadBlob(v *polymsg.Blob) (sum uint64) {
 	sum += Text(v.Data)
 	return sum
 }
-
 func polymsgFromMetrics(m *plain.Metrics) *polymsg.Metrics {
 	v := new(polymsg.Metrics)
 	v.Series = m.Series
@@ -167,7 +152,6 @@ func polymsgFromMetrics(m *plain.Metrics) *polymsg.Metrics {
 	v.Values = m.Values
 	return v
 }
-
 func polymsgToMetrics(v *polymsg.Metrics, m *plain.Metrics) {
 	*m = plain.Metrics{}
 	if v == nil {
@@ -189,7 +173,6 @@ func polymsgToMetrics(v *polymsg.Metrics, m *plain.Metrics) {
 		}
 	}
 }
-
 func polymsgReadMetrics(v *polymsg.Metrics) (sum uint64) {
 	if v == nil {
 		return 0
@@ -211,7 +194,6 @@ func polymsgReadMetrics(v *polymsg.Metrics) (sum uint64) {
 	}
 	return sum
 }
-
 func polymsgFromOrder(m *plain.Order) *polymsg.Order {
 	v := new(polymsg.Order)
 	v.Serial = m.Serial
@@ -244,7 +226,6 @@ func polymsgFromOrder(m *plain.Order) *polymsg.Order {
 	v.Gift = m.Gift
 	return v
 }
-
 func polymsgToOrder(v *polymsg.Order, m *plain.Order) {
 	*m = plain.Order{}
 	if v == nil {
@@ -293,7 +274,6 @@ func polymsgToOrder(v *polymsg.Order, m *plain.Order) {
 	m.Signature = v.Signature
 	m.Gift = v.Gift
 }
-
 func polymsgReadOrder(v *polymsg.Order) (sum uint64) {
 	if v == nil {
 		return 0
@@ -341,14 +321,12 @@ func polymsgReadOrder(v *polymsg.Order) (sum uint64) {
 	sum += bit(v.Gift)
 	return sum
 }
-
 func polymsgFromMoney(m *plain.Money) *polymsg.Money {
 	v := new(polymsg.Money)
 	v.Currency = m.Currency
 	v.MinorUnits = m.MinorUnits
 	return v
 }
-
 func polymsgToMoney(v *polymsg.Money, m *plain.Money) {
 	*m = plain.Money{}
 	if v == nil {
@@ -357,7 +335,6 @@ func polymsgToMoney(v *polymsg.Money, m *plain.Money) {
 	m.Currency = v.Currency
 	m.MinorUnits = v.MinorUnits
 }
-
 func polymsgReadMoney(v *polymsg.Money) (sum uint64) {
 	if v == nil {
 		return 0
@@ -366,7 +343,6 @@ func polymsgReadMoney(v *polymsg.Money) (sum uint64) {
 	sum += uint64(v.MinorUnits)
 	return sum
 }
-
 func polymsgFromCustomer(m *plain.Customer) *polymsg.Customer {
 	v := new(polymsg.Customer)
 	v.Serial = m.Serial
@@ -378,7 +354,6 @@ func polymsgFromCustomer(m *plain.Customer) *polymsg.Customer {
 	v.Verified = m.Verified
 	return v
 }
-
 func polymsgToCustomer(v *polymsg.Customer, m *plain.Customer) {
 	*m = plain.Customer{}
 	if v == nil {
@@ -393,7 +368,6 @@ func polymsgToCustomer(v *polymsg.Customer, m *plain.Customer) {
 	}
 	m.Verified = v.Verified
 }
-
 func polymsgReadCustomer(v *polymsg.Customer) (sum uint64) {
 	if v == nil {
 		return 0
@@ -408,7 +382,6 @@ func polymsgReadCustomer(v *polymsg.Customer) (sum uint64) {
 	sum += bit(v.Verified)
 	return sum
 }
-
 func polymsgFromAddress(m *plain.Address) *polymsg.Address {
 	v := new(polymsg.Address)
 	v.Street = m.Street
@@ -417,7 +390,6 @@ func polymsgFromAddress(m *plain.Address) *polymsg.Address {
 	v.Country = m.Country
 	return v
 }
-
 func polymsgToAddress(v *polymsg.Address, m *plain.Address) {
 	*m = plain.Address{}
 	if v == nil {
@@ -428,7 +400,6 @@ func polymsgToAddress(v *polymsg.Address, m *plain.Address) {
 	m.PostalCode = v.PostalCode
 	m.Country = v.Country
 }
-
 func polymsgReadAddress(v *polymsg.Address) (sum uint64) {
 	if v == nil {
 		return 0
@@ -439,7 +410,6 @@ func polymsgReadAddress(v *polymsg.Address) (sum uint64) {
 	sum += Text(v.Country)
 	return sum
 }
-
 func polymsgFromLineItem(m *plain.LineItem) *polymsg.LineItem {
 	v := new(polymsg.LineItem)
 	v.Sku = m.Sku
@@ -452,7 +422,6 @@ func polymsgFromLineItem(m *plain.LineItem) *polymsg.LineItem {
 	}
 	return v
 }
-
 func polymsgToLineItem(v *polymsg.LineItem, m *plain.LineItem) {
 	*m = plain.LineItem{}
 	if v == nil {
@@ -468,7 +437,6 @@ func polymsgToLineItem(v *polymsg.LineItem, m *plain.LineItem) {
 		*m.DiscountPercent = v.DiscountPercent.Value
 	}
 }
-
 func polymsgReadLineItem(v *polymsg.LineItem) (sum uint64) {
 	if v == nil {
 		return 0
@@ -484,7 +452,6 @@ func polymsgReadLineItem(v *polymsg.LineItem) (sum uint64) {
 	}
 	return sum
 }
-
 func polymsgFromTiny(m *plain.Tiny) *polymsg.Tiny {
 	v := new(polymsg.Tiny)
 	v.Serial = m.Serial
@@ -492,7 +459,6 @@ func polymsgFromTiny(m *plain.Tiny) *polymsg.Tiny {
 	v.Valid = m.Valid
 	return v
 }
-
 func polymsgToTiny(v *polymsg.Tiny, m *plain.Tiny) {
 	*m = plain.Tiny{}
 	if v == nil {
@@ -502,7 +468,6 @@ func polymsgToTiny(v *polymsg.Tiny, m *plain.Tiny) {
 	m.Value = v.Value
 	m.Valid = v.Valid
 }
-
 func polymsgReadTiny(v *polymsg.Tiny) (sum uint64) {
 	if v == nil {
 		return 0
@@ -512,7 +477,6 @@ func polymsgReadTiny(v *polymsg.Tiny) (sum uint64) {
 	sum += bit(v.Valid)
 	return sum
 }
-
 func polymsgSomeBenchmark(v *polymsg.Benchmark, _ *plain.Benchmark) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -523,11 +487,9 @@ func polymsgSomeBenchmark(v *polymsg.Benchmark, _ *plain.Benchmark) (sum uint64,
 	}
 	return sum, nil
 }
-
 func polymsgUseBenchmark(v *polymsg.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return polymsgReadBenchmark(v), nil
 }
-
 func polymsgSomeBlob(v *polymsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -535,9 +497,7 @@ func polymsgSomeBlob(v *polymsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 	sum += Text(v.Data)
 	return sum, nil
 }
-
 func polymsgUseBlob(v *polymsg.Blob, _ *plain.Blob) (uint64, error) { return polymsgReadBlob(v), nil }
-
 func polymsgSomeMetrics(v *polymsg.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -545,11 +505,9 @@ func polymsgSomeMetrics(v *polymsg.Metrics, _ *plain.Metrics) (sum uint64, err e
 	sum += Text(v.Series)
 	return sum, nil
 }
-
 func polymsgUseMetrics(v *polymsg.Metrics, _ *plain.Metrics) (uint64, error) {
 	return polymsgReadMetrics(v), nil
 }
-
 func polymsgSomeOrder(v *polymsg.Order, _ *plain.Order) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -560,11 +518,9 @@ func polymsgSomeOrder(v *polymsg.Order, _ *plain.Order) (sum uint64, err error) 
 	}
 	return sum, nil
 }
-
 func polymsgUseOrder(v *polymsg.Order, _ *plain.Order) (uint64, error) {
 	return polymsgReadOrder(v), nil
 }
-
 func polymsgSomeTiny(v *polymsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	if v == nil {
 		return 0, nil
@@ -572,5 +528,4 @@ func polymsgSomeTiny(v *polymsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	sum += uint64(v.Serial)
 	return sum, nil
 }
-
 func polymsgUseTiny(v *polymsg.Tiny, _ *plain.Tiny) (uint64, error) { return polymsgReadTiny(v), nil }

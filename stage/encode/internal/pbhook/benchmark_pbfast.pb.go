@@ -8,6 +8,23 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Benchmark) SizeOf() int { return m.pbfastSize() }
+
+func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Benchmark).pbfastSize)))
+}
+
+func (m *Benchmark) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+
+func (m *Benchmark) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Benchmark) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
 func (m *Benchmark) pbfastSize() (n int) {
 	if m == nil {
 		return 0
@@ -155,6 +172,176 @@ func (m *Benchmark) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int,
 	return m, i
 }
 
+func (m *Benchmark) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Message = ""
+	oldEmbedded := m.Embedded
+	m.Embedded = nil
+	oldEmbeddedMap := m.EmbeddedMap
+	m.EmbeddedMap = nil
+	oldEnumMessage := m.EnumMessage
+	m.EnumMessage = nil
+	m.Repeated = m.Repeated[:0]
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			m.Message, i = d.Text(p, i)
+		case 0x12:
+			if m.Embedded != nil {
+				m.Embedded, i = m.Embedded.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				if m.Embedded = oldEmbedded; m.Embedded == nil {
+					m.Embedded = new(EmbeddedMessage)
+				}
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
+				{
+					m, p, i := m.Embedded, part, k
+					m.unknownFields = m.unknownFields[:0]
+					m.EmbeddedData = nil
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0xa:
+							if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+								m.EmbeddedData, i = p[i+1:n:n], n
+							} else {
+								m.EmbeddedData, i = d.Bytes(p, i)
+							}
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					k = i
+				}
+				i = k
+			}
+		case 0x1a:
+			if m.EmbeddedMap != nil {
+				m.EmbeddedMap, i = m.EmbeddedMap.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				if m.EmbeddedMap = oldEmbeddedMap; m.EmbeddedMap == nil {
+					m.EmbeddedMap = new(Map)
+				}
+				i = m.EmbeddedMap.pbfastReuse(d.Part(p, i, depth))
+			}
+		case 0x22:
+			if m.EnumMessage != nil {
+				m.EnumMessage, i = m.EnumMessage.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				if m.EnumMessage = oldEnumMessage; m.EnumMessage == nil {
+					m.EnumMessage = new(EnumMessage)
+				}
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
+				{
+					m, p, i := m.EnumMessage, part, k
+					m.unknownFields = m.unknownFields[:0]
+					m.Message = ""
+					m.Embedded = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0xa:
+							m.Message, i = d.Text(p, i)
+						case 0x10:
+							m.Embedded, i = runtime.Int[EmbeddedEnum](p, i)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					k = i
+				}
+				i = k
+			}
+		case 0x2a:
+			n := len(m.Repeated)
+			if n < cap(m.Repeated) {
+				m.Repeated = m.Repeated[:n+1]
+			} else {
+				m.Repeated = append(m.Repeated, nil)
+			}
+			if m.Repeated[n] == nil {
+				m.Repeated[n] = new(EmbeddedMessage)
+			}
+			part, k := p, i+1
+			if end := runtime.Short(p, i); end > 0 && depth > 0 {
+				part = p[:end:end]
+			} else {
+				_, part, k, _ = d.Part(p, i, depth)
+			}
+			{
+				m, p, i := m.Repeated[n], part, k
+				m.unknownFields = m.unknownFields[:0]
+				m.EmbeddedData = nil
+				for uint(i) < uint(len(p)) {
+					tag := uint64(p[i])
+					if i++; tag >= 0x80 {
+						tag, i = runtime.Varint(p, i-1)
+					}
+					switch tag {
+					case 0xa:
+						if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+							m.EmbeddedData, i = p[i+1:n:n], n
+						} else {
+							m.EmbeddedData, i = d.Bytes(p, i)
+						}
+					default:
+						i = d.Unknown(p, i, tag, &m.unknownFields)
+					}
+				}
+				k = i
+			}
+			i = k
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
+}
+
+func (m *EmbeddedMessage) SizeOf() int { return m.pbfastSize() }
+
+func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*EmbeddedMessage).pbfastSize)))
+}
+
+func (m *EmbeddedMessage) Unmarshal(data []byte) error {
+	return m.pbfastUnmarshal(data, runtime.Copied)
+}
+
+func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *EmbeddedMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
 func (m *EmbeddedMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
@@ -199,6 +386,50 @@ func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth in
 		}
 	}
 	return m, i
+}
+
+func (m *EmbeddedMessage) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *EmbeddedMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.EmbeddedData = nil
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.EmbeddedData, i = p[i+1:n:n], n
+			} else {
+				m.EmbeddedData, i = d.Bytes(p, i)
+			}
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
+}
+
+func (m *Map) SizeOf() int { return m.pbfastSize() }
+
+func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Map).pbfastSize)))
+}
+
+func (m *Map) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+
+func (m *Map) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Map) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 func (m *Map) pbfastSize() (n int) {
@@ -285,6 +516,49 @@ func (m *Map) pbfastEntryBuiltMap(d *runtime.Decoder, p []byte, i, depth int) in
 	return i
 }
 
+func (m *Map) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Map) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	clear(m.BuiltMap)
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			if m.BuiltMap == nil {
+				m.BuiltMap = make(map[string]float64, runtime.MapRoom(p, i, 0xa))
+			}
+			i = m.pbfastEntryBuiltMap(d.Part(p, i, depth))
+		default:
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 1)
+		}
+	}
+	return i
+}
+
+func (m *EnumMessage) SizeOf() int { return m.pbfastSize() }
+
+func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*EnumMessage).pbfastSize)))
+}
+
+func (m *EnumMessage) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+
+func (m *EnumMessage) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *EnumMessage) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
 func (m *EnumMessage) pbfastSize() (n int) {
 	if m == nil {
 		return 0
@@ -329,6 +603,32 @@ func (m *EnumMessage) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (
 		}
 	}
 	return m, i
+}
+
+func (m *EnumMessage) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *EnumMessage) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Message = ""
+	m.Embedded = 0
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			m.Message, i = d.Text(p, i)
+		case 0x10:
+			m.Embedded, i = runtime.Int[EmbeddedEnum](p, i)
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
 }
 
 func init() {

@@ -7,6 +7,23 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Blob) SizeOf() int { return m.pbfastSize() }
+
+func (m *Blob) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Blob).pbfastSize)))
+}
+
+func (m *Blob) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+
+func (m *Blob) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Blob) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
 func (m *Blob) pbfastSize() (n int) {
 	if m == nil {
 		return 0
@@ -51,6 +68,33 @@ func (m *Blob) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Blob, 
 		}
 	}
 	return m, i
+}
+
+func (m *Blob) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Blob) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Data = nil
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Data, i = p[i+1:n:n], n
+			} else {
+				m.Data, i = d.Bytes(p, i)
+			}
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
 }
 
 func init() {

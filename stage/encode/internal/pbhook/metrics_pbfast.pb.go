@@ -7,6 +7,23 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Metrics) SizeOf() int { return m.pbfastSize() }
+
+func (m *Metrics) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Metrics).pbfastSize)))
+}
+
+func (m *Metrics) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+
+func (m *Metrics) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Metrics) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
 func (m *Metrics) pbfastSize() (n int) {
 	if m == nil {
 		return 0
@@ -73,6 +90,41 @@ func (m *Metrics) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Met
 		}
 	}
 	return m, i
+}
+
+func (m *Metrics) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Metrics) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Series = ""
+	m.UnixMs = m.UnixMs[:0]
+	m.Values = m.Values[:0]
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			m.Series, i = d.Text(p, i)
+		case 0x10:
+			v, j := runtime.Int[int64](p, i)
+			m.UnixMs, i = runtime.Append(m.UnixMs, v, p, i, j, 0x0)
+		case 0x12:
+			m.UnixMs, i = runtime.AppendVarints(m.UnixMs, p, i)
+		case 0x19:
+			v, j := runtime.Fixed64[float64](p, i)
+			m.Values, i = runtime.Append(m.Values, v, p, i, j, 0x0)
+		case 0x1a:
+			m.Values, i = runtime.AppendFixeds(m.Values, p, i)
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
 }
 
 func init() {

@@ -8,6 +8,23 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Order) SizeOf() int { return m.pbfastSize() }
+
+func (m *Order) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Order).pbfastSize)))
+}
+
+func (m *Order) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+
+func (m *Order) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Order) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
 func (m *Order) pbfastSize() (n int) {
 	if m == nil {
 		return 0
@@ -279,6 +296,179 @@ func (m *Order) pbfastEntryLabels(d *runtime.Decoder, p []byte, i, depth int) in
 	return i
 }
 
+func (m *Order) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Order) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Serial = 0
+	m.Reference = ""
+	m.Status = 0
+	m.CreatedUnixMs = 0
+	oldPaidUnixMs := m.PaidUnixMs
+	m.PaidUnixMs = nil
+	oldCustomer := m.Customer
+	m.Customer = nil
+	oldShipTo := m.ShipTo
+	m.ShipTo = nil
+	oldBillTo := m.BillTo
+	m.BillTo = nil
+	m.Items = m.Items[:0]
+	oldTotal := m.Total
+	m.Total = nil
+	oldCoupon := m.Coupon
+	m.Coupon = nil
+	clear(m.Labels)
+	m.Note = ""
+	m.Tags = m.Tags[:0]
+	m.Signature = nil
+	m.Gift = false
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0x8:
+			m.Serial, i = runtime.Varint(p, i)
+		case 0x12:
+			m.Reference, i = d.Text(p, i)
+		case 0x18:
+			m.Status, i = runtime.Int[OrderStatus](p, i)
+		case 0x20:
+			m.CreatedUnixMs, i = runtime.Int[int64](p, i)
+		case 0x28:
+			if m.PaidUnixMs == nil {
+				if m.PaidUnixMs = oldPaidUnixMs; m.PaidUnixMs == nil {
+					m.PaidUnixMs = new(int64)
+				}
+			}
+			*m.PaidUnixMs, i = runtime.Int[int64](p, i)
+		case 0x32:
+			if m.Customer != nil {
+				m.Customer, i = m.Customer.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				if m.Customer = oldCustomer; m.Customer == nil {
+					m.Customer = new(Customer)
+				}
+				i = m.Customer.pbfastReuse(d.Part(p, i, depth))
+			}
+		case 0x3a:
+			if m.ShipTo != nil {
+				m.ShipTo, i = m.ShipTo.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				if m.ShipTo = oldShipTo; m.ShipTo == nil {
+					m.ShipTo = new(Address)
+				}
+				i = m.ShipTo.pbfastReuse(d.Part(p, i, depth))
+			}
+		case 0x42:
+			if m.BillTo != nil {
+				m.BillTo, i = m.BillTo.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				if m.BillTo = oldBillTo; m.BillTo == nil {
+					m.BillTo = new(Address)
+				}
+				i = m.BillTo.pbfastReuse(d.Part(p, i, depth))
+			}
+		case 0x4a:
+			n := len(m.Items)
+			if n < cap(m.Items) {
+				m.Items = m.Items[:n+1]
+			} else {
+				m.Items = append(m.Items, nil)
+			}
+			if m.Items[n] == nil {
+				m.Items[n] = new(LineItem)
+			}
+			i = m.Items[n].pbfastReuse(d.Part(p, i, depth))
+		case 0x52:
+			if m.Total != nil {
+				m.Total, i = m.Total.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				if m.Total = oldTotal; m.Total == nil {
+					m.Total = new(Money)
+				}
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
+				{
+					m, p, i := m.Total, part, k
+					m.unknownFields = m.unknownFields[:0]
+					m.Currency = ""
+					m.MinorUnits = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0xa:
+							m.Currency, i = d.Text(p, i)
+						case 0x10:
+							m.MinorUnits, i = runtime.Int[int64](p, i)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					k = i
+				}
+				i = k
+			}
+		case 0x5a:
+			if m.Coupon == nil {
+				if m.Coupon = oldCoupon; m.Coupon == nil {
+					m.Coupon = new(string)
+				}
+			}
+			*m.Coupon, i = d.Text(p, i)
+		case 0x62:
+			if m.Labels == nil {
+				m.Labels = make(map[string]string, runtime.MapRoom(p, i, 0x62))
+			}
+			i = m.pbfastEntryLabels(d.Part(p, i, depth))
+		case 0x6a:
+			m.Note, i = d.Text(p, i)
+		case 0x72:
+			v, j := d.Text(p, i)
+			m.Tags, i = runtime.Append(m.Tags, v, p, i, j, 0x72)
+		case 0x7a:
+			if n := runtime.Short(p, i); n > 0 && !d.Copies() {
+				m.Signature, i = p[i+1:n:n], n
+			} else {
+				m.Signature, i = d.Bytes(p, i)
+			}
+		case 0x80:
+			m.Gift, i = runtime.Bool(p, i)
+		default:
+			i = d.UnknownOrMap(p, i, tag, &m.unknownFields, depth, 12)
+		}
+	}
+	return i
+}
+
+func (m *Money) SizeOf() int { return m.pbfastSize() }
+
+func (m *Money) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Money).pbfastSize)))
+}
+
+func (m *Money) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+
+func (m *Money) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Money) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
 func (m *Money) pbfastSize() (n int) {
 	if m == nil {
 		return 0
@@ -323,6 +513,49 @@ func (m *Money) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Money
 		}
 	}
 	return m, i
+}
+
+func (m *Money) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Money) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Currency = ""
+	m.MinorUnits = 0
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			m.Currency, i = d.Text(p, i)
+		case 0x10:
+			m.MinorUnits, i = runtime.Int[int64](p, i)
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
+}
+
+func (m *Customer) SizeOf() int { return m.pbfastSize() }
+
+func (m *Customer) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Customer).pbfastSize)))
+}
+
+func (m *Customer) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+
+func (m *Customer) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Customer) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 func (m *Customer) pbfastSize() (n int) {
@@ -421,6 +654,64 @@ func (m *Customer) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, 
 	return m, i
 }
 
+func (m *Customer) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Customer) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Serial = 0
+	m.Name = ""
+	m.Email = ""
+	oldPhone := m.Phone
+	m.Phone = nil
+	m.Verified = false
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0x8:
+			m.Serial, i = runtime.Varint(p, i)
+		case 0x12:
+			m.Name, i = d.Text(p, i)
+		case 0x1a:
+			m.Email, i = d.Text(p, i)
+		case 0x22:
+			if m.Phone == nil {
+				if m.Phone = oldPhone; m.Phone == nil {
+					m.Phone = new(string)
+				}
+			}
+			*m.Phone, i = d.Text(p, i)
+		case 0x28:
+			m.Verified, i = runtime.Bool(p, i)
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
+}
+
+func (m *Address) SizeOf() int { return m.pbfastSize() }
+
+func (m *Address) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*Address).pbfastSize)))
+}
+
+func (m *Address) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+
+func (m *Address) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Address) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
 func (m *Address) pbfastSize() (n int) {
 	if m == nil {
 		return 0
@@ -477,6 +768,55 @@ func (m *Address) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Add
 		}
 	}
 	return m, i
+}
+
+func (m *Address) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Address) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Street = ""
+	m.City = ""
+	m.PostalCode = ""
+	m.Country = ""
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			m.Street, i = d.Text(p, i)
+		case 0x12:
+			m.City, i = d.Text(p, i)
+		case 0x1a:
+			m.PostalCode, i = d.Text(p, i)
+		case 0x22:
+			m.Country, i = d.Text(p, i)
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
+}
+
+func (m *LineItem) SizeOf() int { return m.pbfastSize() }
+
+func (m *LineItem) MarshalAppend(b []byte) ([]byte, error) {
+	var e runtime.Encoder
+	return e.Finish(m.pbfastEncode(runtime.Start(&e, b, m, (*LineItem).pbfastSize)))
+}
+
+func (m *LineItem) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, runtime.Copied) }
+
+func (m *LineItem) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *LineItem) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
 }
 
 func (m *LineItem) pbfastSize() (n int) {
@@ -599,6 +939,85 @@ func (m *LineItem) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, depth int, 
 		}
 	}
 	return m, i
+}
+
+func (m *LineItem) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *LineItem) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Sku = ""
+	m.Title = ""
+	m.Quantity = 0
+	oldUnitPrice := m.UnitPrice
+	m.UnitPrice = nil
+	m.TaxRate = 0
+	oldDiscountPercent := m.DiscountPercent
+	m.DiscountPercent = nil
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0xa:
+			m.Sku, i = d.Text(p, i)
+		case 0x12:
+			m.Title, i = d.Text(p, i)
+		case 0x18:
+			m.Quantity, i = runtime.Int[uint32](p, i)
+		case 0x22:
+			if m.UnitPrice != nil {
+				m.UnitPrice, i = m.UnitPrice.pbfastDecode(d.Part(p, i, depth))
+			} else {
+				if m.UnitPrice = oldUnitPrice; m.UnitPrice == nil {
+					m.UnitPrice = new(Money)
+				}
+				part, k := p, i+1
+				if end := runtime.Short(p, i); end > 0 && depth > 0 {
+					part = p[:end:end]
+				} else {
+					_, part, k, _ = d.Part(p, i, depth)
+				}
+				{
+					m, p, i := m.UnitPrice, part, k
+					m.unknownFields = m.unknownFields[:0]
+					m.Currency = ""
+					m.MinorUnits = 0
+					for uint(i) < uint(len(p)) {
+						tag := uint64(p[i])
+						if i++; tag >= 0x80 {
+							tag, i = runtime.Varint(p, i-1)
+						}
+						switch tag {
+						case 0xa:
+							m.Currency, i = d.Text(p, i)
+						case 0x10:
+							m.MinorUnits, i = runtime.Int[int64](p, i)
+						default:
+							i = d.Unknown(p, i, tag, &m.unknownFields)
+						}
+					}
+					k = i
+				}
+				i = k
+			}
+		case 0x29:
+			m.TaxRate, i = runtime.Fixed64[float64](p, i)
+		case 0x30:
+			if m.DiscountPercent == nil {
+				if m.DiscountPercent = oldDiscountPercent; m.DiscountPercent == nil {
+					m.DiscountPercent = new(int32)
+				}
+			}
+			*m.DiscountPercent, i = runtime.Int[int32](p, i)
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
 }
 
 func init() {

@@ -8,6 +8,25 @@ import (
 	runtime "postage/pbfast/runtime"
 )
 
+func (m *Tiny) SizeOf() int { return m.pbfastSize() }
+
+func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 22 {
+		b = runtime.Grow(b, m.pbfastSize())
+	}
+	return m.pbfastAppend(b), nil
+}
+
+func (m *Tiny) Unmarshal(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Tiny) UnmarshalAlias(data []byte) error { return m.pbfastUnmarshal(data, 0) }
+
+func (m *Tiny) pbfastUnmarshal(data []byte, mode runtime.Mode) error {
+	m.Reset()
+	var d runtime.Decoder
+	return d.Finish(m.pbfastDecode(d.Start(data, mode)))
+}
+
 func (m *Tiny) pbfastAppend(b []byte) []byte {
 	if m == nil {
 		return b
@@ -74,6 +93,35 @@ func (m *Tiny) pbfastDecode(d *runtime.Decoder, p []byte, i, depth int) (*Tiny, 
 		}
 	}
 	return m, i
+}
+
+func (m *Tiny) UnmarshalReuse(data []byte) error {
+	var d runtime.Decoder
+	return d.Finish(m, m.pbfastReuse(d.Start(data, 0)))
+}
+
+func (m *Tiny) pbfastReuse(d *runtime.Decoder, p []byte, i, depth int) int {
+	m.unknownFields = m.unknownFields[:0]
+	m.Serial = 0
+	m.Value = 0
+	m.Valid = false
+	for uint(i) < uint(len(p)) {
+		tag := uint64(p[i])
+		if i++; tag >= 0x80 {
+			tag, i = runtime.Varint(p, i-1)
+		}
+		switch tag {
+		case 0x8:
+			m.Serial, i = runtime.Varint(p, i)
+		case 0x11:
+			m.Value, i = runtime.Fixed64[float64](p, i)
+		case 0x18:
+			m.Valid, i = runtime.Bool(p, i)
+		default:
+			i = d.Unknown(p, i, tag, &m.unknownFields)
+		}
+	}
+	return i
 }
 
 func init() {

@@ -11,15 +11,12 @@ type Benchmark struct {
 	EnumMessage EnumMessage       `json:"enum_message" msg:"enum_message" msgpack:"enum_message"`
 	Repeated    []EmbeddedMessage `json:"repeated" msg:"repeated" msgpack:"repeated"`
 }
-
 type EmbeddedMessage struct {
 	EmbeddedData []byte `json:"embedded_data" msg:"embedded_data" msgpack:"embedded_data"`
 }
-
 type Map struct {
 	BuiltMap map[string]float64 `json:"built_map" msg:"built_map" msgpack:"built_map"`
 }
-
 type EnumMessage struct {
 	Message  string       `json:"message" msg:"message" msgpack:"message"`
 	Embedded EmbeddedEnum `json:"embedded" msg:"embedded" msgpack:"embedded"`
@@ -58,12 +55,10 @@ type Order struct {
 	Signature     []byte            `json:"signature" msg:"signature" msgpack:"signature"`
 	Gift          bool              `json:"gift" msg:"gift" msgpack:"gift"`
 }
-
 type Money struct {
 	Currency   string `json:"currency" msg:"currency" msgpack:"currency"`
 	MinorUnits int64  `json:"minor_units" msg:"minor_units" msgpack:"minor_units"`
 }
-
 type Customer struct {
 	Serial   uint64  `json:"serial" msg:"serial" msgpack:"serial"`
 	Name     string  `json:"name" msg:"name" msgpack:"name"`
@@ -71,14 +66,12 @@ type Customer struct {
 	Phone    *string `json:"phone,omitempty" msg:"phone,omitempty" msgpack:"phone,omitempty"`
 	Verified bool    `json:"verified" msg:"verified" msgpack:"verified"`
 }
-
 type Address struct {
 	Street     string `json:"street" msg:"street" msgpack:"street"`
 	City       string `json:"city" msg:"city" msgpack:"city"`
 	PostalCode string `json:"postal_code" msg:"postal_code" msgpack:"postal_code"`
 	Country    string `json:"country" msg:"country" msgpack:"country"`
 }
-
 type LineItem struct {
 	Sku             string  `json:"sku" msg:"sku" msgpack:"sku"`
 	Title           string  `json:"title" msg:"title" msgpack:"title"`
@@ -94,7 +87,6 @@ type Tiny struct {
 	Value  float64 `json:"value" msg:"value" msgpack:"value"`
 	Valid  bool    `json:"valid" msg:"valid" msgpack:"valid"`
 }
-
 type EmbeddedEnum int32
 
 const (

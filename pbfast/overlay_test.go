@@ -1,6 +1,4 @@
-// Package opaquetest makes the conformance suite's messages of editions once more, with the opaque
-// API, for tests. Their code is longer than all else that tests use, so it is not committed.
-package opaquetest
+package pbfast_test
 
 import (
 	"bytes"
@@ -21,43 +19,41 @@ import (
 	"google.golang.org/protobuf/types/gofeaturespb"
 	"google.golang.org/protobuf/types/pluginpb"
 
+	_ "postage/pbfast/internal/gen" // so that go test runs tests again when the generator changes
 	"postage/pbfast/internal/testmessages/edition2023"
 	"postage/pbfast/internal/testmessages/proto2editions"
 	"postage/pbfast/internal/testmessages/proto3editions"
 	"postage/pbfast/runtime"
 )
 
-var files = map[string]protoreflect.FileDescriptor{
+// opaqueFiles are the conformance suite's messages of editions. Their code with the opaque API is longer
+// than all else that tests use, so it is not committed.
+var opaqueFiles = map[string]protoreflect.FileDescriptor{
 	"edition2023opaque": edition2023.File_test_messages_edition2023_proto,
 	"proto2opaque":      proto2editions.File_test_messages_proto2_editions_proto,
 	"proto3opaque":      proto3editions.File_test_messages_proto3_editions_proto,
 }
 
-// Overlay runs both plug-ins and returns the go command's flag that adds the packages below
-// internal/testmessages of the module in folder module. The flag also adds the file
-// testdata/opaque_test.go.txt to the tests of the package in the working folder.
-func Overlay(t testing.TB, module string) string {
+// opaqueOverlay runs both plug-ins and returns the go command's flag that adds the packages of messages
+// with the opaque API, and testdata/opaque_test.go.txt to these tests.
+func opaqueOverlay(t testing.TB) string {
 	t.Helper()
-	module, err := filepath.Abs(module)
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := filepath.Abs(".")
+	module, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir, modulePath := t.TempDir(), path.Dir(reflect.TypeFor[runtime.Encoder]().PkgPath())
-	replace := map[string]string{filepath.Join(own, "opaque_test.go"): filepath.Join(own, "testdata", "opaque_test.go.txt")}
-	for name, file := range files {
-		request := &pluginpb.CodeGeneratorRequest{ProtoFile: append(dependencies(file), opaque(t, file))}
+	replace := map[string]string{filepath.Join(module, "opaque_test.go"): filepath.Join(module, "testdata", "opaque_test.go.txt")}
+	for name, file := range opaqueFiles {
+		request := &pluginpb.CodeGeneratorRequest{ProtoFile: append(dependencies(file), withOpaqueAPI(t, file))}
 		last := request.ProtoFile[len(request.ProtoFile)-1]
 		last.Options.GoPackage = proto.String(modulePath + "/internal/testmessages/" + name)
 		request.FileToGenerate = []string{last.GetName()}
 		for _, plugin := range []string{"google.golang.org/protobuf/cmd/protoc-gen-go", "./cmd/protoc-gen-pbfast"} {
 			if strings.HasPrefix(plugin, "./") {
-				request.Parameter = proto.String("methods=true,names=vt,reuse=true")
+				request.Parameter = proto.String("methods=pbfast,methods=reuse,methods=vt")
 			}
-			for _, made := range run(t, module, plugin, request) {
+			for _, made := range runPlugin(t, plugin, request) {
 				base := path.Base(made.GetName())
 				to := filepath.Join(dir, name+"_"+base)
 				if err := os.WriteFile(to, []byte(made.GetContent()), 0o666); err != nil {
@@ -78,16 +74,16 @@ func Overlay(t testing.TB, module string) string {
 	return "-overlay=" + overlay
 }
 
-// run returns what a plug-in makes. Some of the messages use MessageSets, which plug-ins refuse
+// runPlugin returns what a plug-in makes. Some of the messages use MessageSets, which plug-ins refuse
 // unless they are built for them.
-func run(t testing.TB, module, plugin string, request *pluginpb.CodeGeneratorRequest) []*pluginpb.CodeGeneratorResponse_File {
+func runPlugin(t testing.TB, plugin string, request *pluginpb.CodeGeneratorRequest) []*pluginpb.CodeGeneratorResponse_File {
 	t.Helper()
 	data, err := proto.Marshal(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "run", "-tags=protolegacy", plugin)
-	cmd.Dir, cmd.Stdin = module, bytes.NewReader(data)
+	cmd.Stdin = bytes.NewReader(data)
 	var complaint strings.Builder
 	cmd.Stderr = &complaint
 	answer, err := cmd.Output()
@@ -101,8 +97,8 @@ func run(t testing.TB, module, plugin string, request *pluginpb.CodeGeneratorReq
 	return response.File
 }
 
-// opaque returns a copy of a file that uses the opaque API, with names of its own.
-func opaque(t testing.TB, file protoreflect.FileDescriptor) *descriptorpb.FileDescriptorProto {
+// withOpaqueAPI returns a copy of a file that uses the opaque API, with names of its own.
+func withOpaqueAPI(t testing.TB, file protoreflect.FileDescriptor) *descriptorpb.FileDescriptorProto {
 	t.Helper()
 	text, err := prototext.Marshal(protodesc.ToFileDescriptorProto(file))
 	if err != nil {

@@ -1,4 +1,4 @@
-package conformance_test
+package pbfast_test
 
 import (
 	"encoding/binary"
@@ -10,18 +10,12 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/runtime/protoiface"
 
 	pb "postage/pbfast/internal/testmessages/conformance"
-	_ "postage/pbfast/internal/testmessages/edition2023"
-	_ "postage/pbfast/internal/testmessages/proto2"
-	_ "postage/pbfast/internal/testmessages/proto2editions"
-	_ "postage/pbfast/internal/testmessages/proto3"
-	_ "postage/pbfast/internal/testmessages/proto3editions"
 	"postage/pbfast/runtime"
 )
 
@@ -55,13 +49,7 @@ var codecs = map[string]codec{
 			return out.Buf, err
 		},
 		unmarshal: func(data []byte, m proto.Message) error {
-			_, err := runtime.Original(m.ProtoReflect()).Unmarshal(protoiface.UnmarshalInput{
-				Message: m.ProtoReflect(), Buf: data, Resolver: protoregistry.GlobalTypes, Depth: protowire.DefaultRecursionLimit,
-			})
-			if err == nil {
-				err = proto.CheckInitialized(m)
-			}
-			return err
+			return theirs(data, m, proto.UnmarshalOptions{})
 		},
 	},
 }

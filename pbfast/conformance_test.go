@@ -1,5 +1,4 @@
-// Package conformance_test holds pbfast to protobuf's conformance suite.
-package conformance_test
+package pbfast_test
 
 import (
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"postage/pbfast/internal/opaquetest"
 )
 
 // protobuf's own conformance suite, proto2, proto3 and editions, finds nothing in pbfast that it
@@ -38,7 +35,7 @@ func TestConformance(t *testing.T) {
 		t.Skipf("the runner needs a newer glibc than this machine's: POSTAGE_GLIBC can name one\n%s", out)
 	}
 	testee := filepath.Join(dir, "testee")
-	command(t, ".", "go", "test", "-vet=off", "-c", "-o", testee, opaquetest.Overlay(t, filepath.Join("..", "..")), ".")
+	command(t, ".", "go", "test", "-vet=off", "-c", "-o", testee, opaqueOverlay(t), ".")
 	var expected []string
 	for _, mode := range []string{"protobuf", "hook", "direct", "opaque"} {
 		cmd := exec.Command(runner[0], append(runner[1:], "--enforce_recommended", "--maximum_edition", "2023", "--output_dir", dir, testee)...)
