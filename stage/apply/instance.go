@@ -32,7 +32,6 @@ type instance struct {
 	lanes   []lane
 	*lanes.Lanes
 	mistaken *mistake // nil except in the slice with the page's mistake
-	last     int      // the size of the last batch
 }
 
 // lane does operations one after the other.
@@ -106,8 +105,7 @@ func (l *lane) nextChange() string {
 	return text[1:]
 }
 
-// Prepare makes the server ready for another batch: it deletes what the last batch created, and
-// creates what it deleted.
+// Prepare makes the server ready for another batch: it deletes what the last batch created.
 func (in *instance) Prepare() error {
 	if in.mistaken != nil {
 		in.mistaken.drain()
@@ -115,17 +113,11 @@ func (in *instance) Prepare() error {
 	if err := in.objects.sweep(); err != nil {
 		return fmt.Errorf("apply: delete what was created: %w", in.explain(err))
 	}
-	if in.op.name == "delete" {
-		if err := in.objects.fill(max(stock, 2*in.last)); err != nil {
-			return fmt.Errorf("apply: make objects to delete: %w", in.explain(err))
-		}
-	}
 	return nil
 }
 
 // Run does n operations, as many at a time as there are lanes.
 func (in *instance) Run(n int) error {
-	in.last = n
 	if err := in.Lanes.Run(n); err != nil {
 		return fmt.Errorf("apply: %s %s: %w", in.op.name, in.kind.name, in.explain(err))
 	}

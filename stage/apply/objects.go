@@ -38,7 +38,7 @@ func newObjects(ctx context.Context, r *reach, op *op, k *kind, m *media) (*obje
 		id[i] = byte(rand.Uint32())
 	}
 	o := &objects{ctx: context.WithoutCancel(ctx), kind: k, reach: r, worker: hex.EncodeToString(id[:])}
-	o.deletes = op.name == crud || op.name == "delete"
+	o.deletes = op.name == crud
 	other := m.other()
 	var err error
 	o.control, err = openClient(&r.Reach, k, &other)
@@ -75,19 +75,6 @@ func (o *objects) freshName() string {
 	defer o.mu.Unlock()
 	o.loose = append(o.loose, name)
 	return name
-}
-
-// takeName removes one of the existing objects from the list and returns its name.
-func (o *objects) takeName() (string, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.ready) == 0 {
-		return "", false
-	}
-	name := o.ready[len(o.ready)-1]
-	o.ready = o.ready[:len(o.ready)-1]
-	o.loose = append(o.loose, name)
-	return name, true
 }
 
 // fill creates objects until there are want of them.

@@ -90,14 +90,11 @@ func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
 	switch in.op.name {
 	case "create":
 		return in.checkNames(ctx, in.objects.loose, func(string) string { return firstChange })
-	case crud, "delete":
+	case crud:
 		for _, name := range in.objects.loose {
 			if _, err := in.objects.control.get(ctx, name); !apierrors.IsNotFound(err) {
 				return fmt.Errorf("%s is still there (%v)", name, err)
 			}
-		}
-		if in.op.name == "delete" {
-			return nil
 		}
 	case "update":
 		changed := map[string]string{}
