@@ -26,7 +26,7 @@ type instance struct {
 	op      op
 	kind    kind
 	media   media // the row's content type
-	reach   reach
+	reach   apiserver.Reach
 	objects *objects
 	caller  caller
 	lanes   []lane
@@ -58,9 +58,6 @@ func newInstance(ctx context.Context, s spec, m media, open func(*instance) (cal
 	r, err := reachOf(s.server, s.fsync)
 	if err != nil {
 		return nil, err
-	}
-	if why := r.NotServed[m.name]; why != "" {
-		return nil, errors.New(why)
 	}
 	in := &instance{op: s.op, kind: s.kind, media: m, reach: r}
 	if in.objects, err = newObjects(ctx, &in.reach, &in.op, &in.kind, &in.media); err != nil {
@@ -146,7 +143,7 @@ func (in *instance) Metrics() map[string]float64 {
 // Counters returns the bytes that went over the client's connection, TLS included, and the CPU time
 // of the whole server process, with etcd in it.
 func (in *instance) Counters() (map[string]float64, error) {
-	w := in.caller.wire()
+	w := &in.caller.connection().wire
 	counters := map[string]float64{"wire-out-B/op": float64(w.Out.Load()), "wire-in-B/op": float64(w.In.Load())}
 	if in.reach.PID != 0 {
 		cpu, err := proc.CPUOf(in.reach.PID)
@@ -162,13 +159,12 @@ func (in *instance) Counters() (map[string]float64, error) {
 
 // Close deletes the worker's objects and checks that none is left.
 func (in *instance) Close() error {
-	var errs []error
 	if in.caller != nil {
-		errs = append(errs, in.caller.close())
+		in.caller.connection().close()
 	}
+	defer in.objects.control.close()
 	if err := in.objects.removeAll(); err != nil {
-		errs = append(errs, fmt.Errorf("apply: leave nothing behind: %w", in.explain(err)))
+		return fmt.Errorf("apply: leave nothing behind: %w", in.explain(err))
 	}
-	in.objects.control.close()
-	return errors.Join(errs...)
+	return nil
 }

@@ -21,12 +21,13 @@ func (in *instance) Prove(ctx context.Context) error {
 	if err := in.Prepare(); err != nil {
 		return err
 	}
-	in.caller.tap().on.Store(true)
+	tap := in.caller.connection().tap
+	tap.on.Store(true)
 	if err := in.Run(len(in.lanes)); err != nil {
 		return err
 	}
-	in.caller.tap().on.Store(false)
-	seen := in.caller.tap().take()
+	tap.on.Store(false)
+	seen := tap.take()
 	if err := in.checkWire(seen); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (in *instance) checkWire(seen []*exchange) error {
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("the requests were %q, want %q", got, want)
 	}
-	if conns := in.caller.wire().Conns.Load(); conns != 1 {
+	if conns := in.caller.connection().wire.Conns.Load(); conns != 1 {
 		return fmt.Errorf("%d connections, want one that is kept", conns)
 	}
 	return nil

@@ -118,13 +118,7 @@ func clientRow(s spec, m media) lab.Contender {
 		Name: "as=" + m.name, Module: "k8s.io/client-go", Checks: checks,
 		Settings: map[string]string{"as": m.name, "content-type": m.contentType, "limiter": "none", "connection": "one, HTTP/2 over TLS"},
 		Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
-			return opened(newInstance(ctx, s, m, func(in *instance) (caller, error) {
-				c, err := openClient(&in.reach.Reach, &in.kind, &m)
-				if err != nil {
-					return nil, err
-				}
-				return &throughClient{client: c, in: in}, nil
-			}))
+			return opened(newInstance(ctx, s, m, openThrough))
 		},
 	}
 }
