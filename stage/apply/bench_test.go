@@ -9,12 +9,9 @@ import (
 	"postage/lab/benchtest"
 )
 
-// BenchmarkApply leaves out what `go test` cannot measure: deleting, which needs as many objects
-// made beforehand, untimed, as a batch has operations.
 func BenchmarkApply(b *testing.B) {
 	cases := slices.DeleteFunc(everyCase(testServer()), func(c lab.Case) bool {
-		return c.Service != nil && (shared == nil || shared.Serves(&c, &c.Contenders[0]) != nil || strings.Contains(c.Name, "/op=delete/") ||
-			ofOtherServer(c.Name))
+		return c.Service != nil && (shared == nil || shared.Serves(&c, &c.Contenders[0]) != nil || ofOtherServer(c.Name))
 	})
 	if shared == nil {
 		b.Logf("what needs a server is left out: %s is not built", testServer())

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"postage/internal/service/greeter/wire"
 )
 
 // caller makes requests to the server. The floor's bytes are made beforehand; client-go encodes its
@@ -18,9 +16,8 @@ type caller interface {
 	// list fails unless there are exactly want objects.
 	list(l *lane, want int) error
 	delete(l *lane, name string) error
-	tap() *tap
-	wire() *wire.Count
-	close() error
+	// connection is what its requests go through.
+	connection() *client
 }
 
 // changeKey is an annotation whose value an update changes.
@@ -37,8 +34,16 @@ type throughClient struct {
 
 var _ caller = (*throughClient)(nil)
 
-func (c *throughClient) tap() *tap         { return c.client.tap }
-func (c *throughClient) wire() *wire.Count { return &c.client.wire }
+// openThrough opens the caller of the row's content type.
+func openThrough(in *instance) (caller, error) {
+	c, err := openClient(&in.reach, &in.kind, &in.media)
+	if err != nil {
+		return nil, err
+	}
+	return &throughClient{client: c, in: in}, nil
+}
+
+func (c *throughClient) connection() *client { return c.client }
 
 func (c *throughClient) create(l *lane, name string) (err error) {
 	l.last, err = c.client.create(c.in.objects.ctx, c.in.objects.object(name, firstChange), metav1.CreateOptions{})
@@ -64,9 +69,4 @@ func (c *throughClient) list(l *lane, want int) (err error) {
 
 func (c *throughClient) delete(_ *lane, name string) error {
 	return c.client.delete(c.in.objects.ctx, name)
-}
-
-func (c *throughClient) close() error {
-	c.client.close()
-	return nil
 }

@@ -12,11 +12,10 @@ func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 // kubectl does: "ConfigMap created".
 var (
 	spokenKinds = map[string]string{
-		"configmap": "ConfigMap", "clusterrole": "ClusterRole", "release": "Release", "podlist500": "500 Pods",
+		"configmap": "ConfigMap", "clusterrole": "ClusterRole", "release": "Release",
 	}
 	spokenOps = map[string]string{
-		crud: " life cycle", "create": " created", "get": " read", "update": " updated", "delete": " deleted",
-		"list100": "s listed", "encode": " encoded", "decode": " decoded",
+		crud: " life cycle", "create": " created", "get": " read", "update": " updated", "list100": "s listed", "encode": " encoded", "decode": " decoded",
 	}
 )
 

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"postage/internal/service/greeter/wire"
 	"postage/internal/sys/kube"
 )
 
@@ -47,7 +46,7 @@ func openPrebuilt(in *instance) (caller, error) {
 	if c.options, err = encoded(&c.media, &kind{version: "v1"}, &metav1.DeleteOptions{}); err != nil {
 		return nil, err
 	}
-	c.client, err = openClient(&in.reach.Reach, &in.kind, &in.media)
+	c.client, err = openClient(&in.reach, &in.kind, &in.media)
 	return c, err
 }
 
@@ -86,8 +85,7 @@ func (t *template) filled(name, change string) []byte {
 	return text
 }
 
-func (c *prebuilt) tap() *tap         { return c.client.tap }
-func (c *prebuilt) wire() *wire.Count { return &c.client.wire }
+func (c *prebuilt) connection() *client { return c.client }
 
 // send makes a request and discards the response's body.
 func (c *prebuilt) send(method, path string, body []byte) error {
@@ -135,11 +133,6 @@ func (c *prebuilt) checkList(seen []*exchange) error {
 
 func (c *prebuilt) delete(_ *lane, name string) error {
 	return c.send(http.MethodDelete, c.collection+"/"+name, c.options)
-}
-
-func (c *prebuilt) close() error {
-	c.client.close()
-	return nil
 }
 
 // encoded returns an object as client-go sends it.

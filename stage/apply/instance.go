@@ -26,13 +26,12 @@ type instance struct {
 	op      op
 	kind    kind
 	media   media // the row's content type
-	reach   reach
+	reach   apiserver.Reach
 	objects *objects
 	caller  caller
 	lanes   []lane
 	*lanes.Lanes
 	mistaken *mistake // nil except in the slice with the page's mistake
-	last     int      // the size of the last batch
 }
 
 // lane does operations one after the other.
@@ -59,9 +58,6 @@ func newInstance(ctx context.Context, s spec, m media, open func(*instance) (cal
 	r, err := reachOf(s.server, s.fsync)
 	if err != nil {
 		return nil, err
-	}
-	if why := r.NotServed[m.name]; why != "" {
-		return nil, errors.New(why)
 	}
 	in := &instance{op: s.op, kind: s.kind, media: m, reach: r}
 	if in.objects, err = newObjects(ctx, &in.reach, &in.op, &in.kind, &in.media); err != nil {
@@ -106,8 +102,7 @@ func (l *lane) nextChange() string {
 	return text[1:]
 }
 
-// Prepare makes the server ready for another batch: it deletes what the last batch created, and
-// creates what it deleted.
+// Prepare makes the server ready for another batch: it deletes what the last batch created.
 func (in *instance) Prepare() error {
 	if in.mistaken != nil {
 		in.mistaken.drain()
@@ -115,17 +110,11 @@ func (in *instance) Prepare() error {
 	if err := in.objects.sweep(); err != nil {
 		return fmt.Errorf("apply: delete what was created: %w", in.explain(err))
 	}
-	if in.op.name == "delete" {
-		if err := in.objects.fill(max(stock, 2*in.last)); err != nil {
-			return fmt.Errorf("apply: make objects to delete: %w", in.explain(err))
-		}
-	}
 	return nil
 }
 
 // Run does n operations, as many at a time as there are lanes.
 func (in *instance) Run(n int) error {
-	in.last = n
 	if err := in.Lanes.Run(n); err != nil {
 		return fmt.Errorf("apply: %s %s: %w", in.op.name, in.kind.name, in.explain(err))
 	}
@@ -154,7 +143,7 @@ func (in *instance) Metrics() map[string]float64 {
 // Counters returns the bytes that went over the client's connection, TLS included, and the CPU time
 // of the whole server process, with etcd in it.
 func (in *instance) Counters() (map[string]float64, error) {
-	w := in.caller.wire()
+	w := &in.caller.connection().wire
 	counters := map[string]float64{"wire-out-B/op": float64(w.Out.Load()), "wire-in-B/op": float64(w.In.Load())}
 	if in.reach.PID != 0 {
 		cpu, err := proc.CPUOf(in.reach.PID)
@@ -170,13 +159,12 @@ func (in *instance) Counters() (map[string]float64, error) {
 
 // Close deletes the worker's objects and checks that none is left.
 func (in *instance) Close() error {
-	var errs []error
 	if in.caller != nil {
-		errs = append(errs, in.caller.close())
+		in.caller.connection().close()
 	}
+	defer in.objects.control.close()
 	if err := in.objects.removeAll(); err != nil {
-		errs = append(errs, fmt.Errorf("apply: leave nothing behind: %w", in.explain(err)))
+		return fmt.Errorf("apply: leave nothing behind: %w", in.explain(err))
 	}
-	in.objects.control.close()
-	return errors.Join(errs...)
+	return nil
 }

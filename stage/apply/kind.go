@@ -40,7 +40,7 @@ type resource interface {
 func kinds() []kind {
 	return []kind{
 		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, make: configMap,
-			ops:  []string{crud, "create", "get", "update", "list100", "delete"},
+			ops:  []string{crud, "create", "get", "update", "list100"},
 			open: typedClient(kube.ConfigMaps, func(l *corev1.ConfigMapList) []object { return pointers(l.Items) })},
 		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", ops: []string{crud}, make: clusterRole,
 			open: typedClient(kube.ClusterRoles, func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) })},

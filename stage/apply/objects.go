@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -21,7 +20,7 @@ import (
 type objects struct {
 	ctx     context.Context
 	kind    *kind
-	reach   *reach
+	reach   *apiserver.Reach
 	control *client
 	worker  string // label workerKey of every object
 	deletes bool   // the operation deletes what it works on
@@ -32,16 +31,12 @@ type objects struct {
 }
 
 // newObjects connects the client that prepares and checks objects for rows of a content type.
-func newObjects(ctx context.Context, r *reach, op *op, k *kind, m *media) (*objects, error) {
-	var id [4]byte
-	for i := range id {
-		id[i] = byte(rand.Uint32())
-	}
-	o := &objects{ctx: context.WithoutCancel(ctx), kind: k, reach: r, worker: hex.EncodeToString(id[:])}
-	o.deletes = op.name == crud || op.name == "delete"
+func newObjects(ctx context.Context, r *apiserver.Reach, op *op, k *kind, m *media) (*objects, error) {
+	o := &objects{ctx: context.WithoutCancel(ctx), kind: k, reach: r, worker: fmt.Sprintf("%08x", rand.Uint32())}
+	o.deletes = op.name == crud
 	other := m.other()
 	var err error
-	o.control, err = openClient(&r.Reach, k, &other)
+	o.control, err = openClient(r, k, &other)
 	return o, err
 }
 
@@ -75,19 +70,6 @@ func (o *objects) freshName() string {
 	defer o.mu.Unlock()
 	o.loose = append(o.loose, name)
 	return name
-}
-
-// takeName removes one of the existing objects from the list and returns its name.
-func (o *objects) takeName() (string, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.ready) == 0 {
-		return "", false
-	}
-	name := o.ready[len(o.ready)-1]
-	o.ready = o.ready[:len(o.ready)-1]
-	o.loose = append(o.loose, name)
-	return name, true
 }
 
 // fill creates objects until there are want of them.

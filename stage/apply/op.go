@@ -1,9 +1,6 @@
 package apply
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // op is an operation.
 type op struct {
@@ -11,11 +8,8 @@ type op struct {
 	doc  string
 	// do does the operation once.
 	do func(l *lane) error
-	// objects is how many objects the worker must have beforehand. A batch of deletes takes them
-	// away.
+	// objects is how many objects the worker must have beforehand.
 	objects int
-	// together operations can be under way several at a time.
-	together bool
 	// methods are the methods of its requests, in order.
 	methods string
 }
@@ -25,7 +19,7 @@ const crud = "crud"
 
 func ops() []op {
 	return []op{
-		{name: crud, together: true, doc: "creating, getting and deleting it, one after the other", methods: "POST GET DELETE", do: func(l *lane) error {
+		{name: crud, doc: "creating, getting and deleting it, one after the other", methods: "POST GET DELETE", do: func(l *lane) error {
 			name := l.in.objects.freshName()
 			if err := l.in.caller.create(l, name); err != nil {
 				return fmt.Errorf("create: %w", err)
@@ -38,32 +32,22 @@ func ops() []op {
 			}
 			return nil
 		}},
-		{name: "create", together: true, doc: "creating it", methods: "POST", do: func(l *lane) error {
+		{name: "create", doc: "creating it", methods: "POST", do: func(l *lane) error {
 			return l.in.caller.create(l, l.in.objects.freshName())
 		}},
-		{name: "get", together: true, doc: "getting it", methods: "GET", objects: few, do: func(l *lane) error {
+		{name: "get", doc: "getting it", methods: "GET", objects: few, do: func(l *lane) error {
 			return l.in.caller.get(l, l.nextName())
 		}},
-		{name: "update", together: true, doc: "changing it", methods: "PUT", objects: few, do: func(l *lane) error {
+		{name: "update", doc: "changing it", methods: "PUT", objects: few, do: func(l *lane) error {
 			return l.in.caller.update(l, l.nextName(), l.nextChange())
 		}},
-		{name: "list100", together: true, doc: "getting a list of 100", methods: "GET", objects: 100, do: func(l *lane) error {
+		{name: "list100", doc: "getting a list of 100", methods: "GET", objects: 100, do: func(l *lane) error {
 			return l.in.caller.list(l, 100)
-		}},
-		{name: "delete", doc: "deleting it", methods: "DELETE", objects: stock, do: func(l *lane) error {
-			name, ok := l.in.objects.takeName()
-			if !ok {
-				return errors.New("no objects are left to delete: the batch is larger than the number made for it")
-			}
-			return l.in.caller.delete(l, name)
 		}},
 	}
 }
 
 // few objects are enough for operations that keep the objects: two for each lane.
 const few = 16
-
-// stock is how many objects are at least kept ready for deletes.
-const stock = 64
 
 func opByName(name string) op { return named(ops(), name, func(o op) string { return o.name }) }

@@ -21,12 +21,13 @@ func (in *instance) Prove(ctx context.Context) error {
 	if err := in.Prepare(); err != nil {
 		return err
 	}
-	in.caller.tap().on.Store(true)
+	tap := in.caller.connection().tap
+	tap.on.Store(true)
 	if err := in.Run(len(in.lanes)); err != nil {
 		return err
 	}
-	in.caller.tap().on.Store(false)
-	seen := in.caller.tap().take()
+	tap.on.Store(false)
+	seen := tap.take()
 	if err := in.checkWire(seen); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (in *instance) checkWire(seen []*exchange) error {
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("the requests were %q, want %q", got, want)
 	}
-	if conns := in.caller.wire().Conns.Load(); conns != 1 {
+	if conns := in.caller.connection().wire.Conns.Load(); conns != 1 {
 		return fmt.Errorf("%d connections, want one that is kept", conns)
 	}
 	return nil
@@ -90,14 +91,11 @@ func (in *instance) checkWork(ctx context.Context, seen []*exchange) error {
 	switch in.op.name {
 	case "create":
 		return in.checkNames(ctx, in.objects.loose, func(string) string { return firstChange })
-	case crud, "delete":
+	case crud:
 		for _, name := range in.objects.loose {
 			if _, err := in.objects.control.get(ctx, name); !apierrors.IsNotFound(err) {
 				return fmt.Errorf("%s is still there (%v)", name, err)
 			}
-		}
-		if in.op.name == "delete" {
-			return nil
 		}
 	case "update":
 		changed := map[string]string{}

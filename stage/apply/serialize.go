@@ -6,13 +6,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"strings"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
@@ -43,25 +38,22 @@ func serializerOf(m *media, creater runtime.ObjectCreater, typer runtime.ObjectT
 type subject struct {
 	name string // its name in rows
 	doc  string
-	make func(seed uint64) runtime.Object
+	make func() runtime.Object
 	// maps says that the object is no Go type's, as the server and client-go's dynamic client have
 	// custom resources. These have no protobuf.
 	maps bool
-	// batch is roughly how long the slowest contender takes for one operation.
-	batch time.Duration
 }
 
 func subjects() []subject {
 	var all []subject
 	for _, k := range kinds() {
-		all = append(all, subject{name: k.name, doc: "a " + k.name, make: func(uint64) runtime.Object {
+		all = append(all, subject{name: k.name, doc: "a " + k.name, make: func() runtime.Object {
 			o := k.make(metav1.ObjectMeta{Name: "hello", Namespace: "default", Labels: map[string]string{"app": "hello"}})
 			o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Group: k.group, Version: k.version, Kind: kindOf(o)})
 			return o
 		}})
 	}
-	return append(all, subject{"release", "a custom resource of 4 KB", release, true, 0},
-		subject{"podlist500", "a list of 500 Pods", podList, false, 250 * time.Millisecond})
+	return append(all, subject{"release", "a custom resource of 4 KB", release, true})
 }
 
 // releaseText is a custom resource like users' own, most of it status: what is to run, and what
@@ -70,7 +62,7 @@ func subjects() []subject {
 //go:embed release.json
 var releaseText []byte
 
-func release(uint64) runtime.Object {
+func release() runtime.Object {
 	u := new(unstructured.Unstructured)
 	if err := u.UnmarshalJSON(releaseText); err != nil {
 		panic(err)
@@ -85,48 +77,6 @@ func kindOf(o runtime.Object) string {
 		panic(fmt.Sprintf("apply: %T is not in client-go's scheme: %v", o, err))
 	}
 	return gvks[0].Kind
-}
-
-// podFields are the fields of a Pod that its creator manages and those that its kubelet does, as a
-// kube-apiserver notes them in each. They are JSON whatever the object is sent as, but in CBOR.
-//
-//go:embed podfields.txt
-var podFields string
-
-// podList is a list as a controller gets it: running Pods, with their status and what the server
-// notes of them.
-func podList(seed uint64) runtime.Object {
-	r := rand.New(rand.NewPCG(seed, 7))
-	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "123456"}}
-	var managed []metav1.ManagedFieldsEntry
-	for fields := range strings.Lines(podFields) {
-		managed = append(managed, metav1.ManagedFieldsEntry{Manager: "hello", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &began, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(strings.TrimSpace(fields))})
-	}
-	for i := range 500 {
-		name := fmt.Sprintf("hello-%08x-%05d", r.Uint32(), i)
-		ready := corev1.PodCondition{Status: corev1.ConditionTrue, LastTransitionTime: began}
-		var conditions []corev1.PodCondition
-		for _, t := range []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled} {
-			ready.Type = t
-			conditions = append(conditions, ready)
-		}
-		list.Items = append(list.Items, corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name, GenerateName: "hello-", Namespace: "default", UID: "0e3f6a6c-9ed2-4a54-8e5b-0d6f8c1f2a3b",
-				ResourceVersion: fmt.Sprint(100_000 + i), CreationTimestamp: began, Labels: map[string]string{"app": "hello", "pod-template-hash": "5d4f8c7b9"}, ManagedFields: managed},
-			Spec: corev1.PodSpec{
-				NodeName: fmt.Sprintf("node-%d", i%20), ServiceAccountName: "default", RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst,
-				Containers: []corev1.Container{{Name: "hello", Image: "example.invalid/hello:1.2.3", Args: []string{"--listen=:8080"},
-					Ports:     []corev1.ContainerPort{{ContainerPort: 8080, Protocol: corev1.ProtocolTCP}},
-					Env:       []corev1.EnvVar{{Name: "LOG_LEVEL", Value: "info"}},
-					Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse("100m"), corev1.ResourceMemory: quantity.MustParse("128Mi")}}}},
-			},
-			Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.0.%d.%d", i/250, i%250), HostIP: "192.0.2.7", StartTime: &began, Conditions: conditions,
-				ContainerStatuses: []corev1.ContainerStatus{{Name: "hello", Ready: true, Image: "example.invalid/hello:1.2.3", ImageID: "example.invalid/hello@sha256:" + strings.Repeat("ab", 32),
-					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}}}},
-		})
-	}
-	return list
 }
 
 // serializing is a serializer at work.
@@ -146,8 +96,8 @@ var (
 	_ lab.Metered  = (*serializing)(nil)
 )
 
-func openSerializing(m media, s subject, decoding bool, seed uint64) (*serializing, error) {
-	in := &serializing{media: m, codec: serializerOf(&m, kube.Scheme, kube.Scheme), object: s.make(seed), maps: s.maps, decoding: decoding}
+func openSerializing(m media, s subject, decoding bool) (*serializing, error) {
+	in := &serializing{media: m, codec: serializerOf(&m, kube.Scheme, kube.Scheme), object: s.make(), maps: s.maps, decoding: decoding}
 	if s.maps {
 		in.codec = serializerOf(&m, unstructuredscheme.NewUnstructuredCreator(), unstructuredscheme.NewUnstructuredObjectTyper())
 	}

@@ -34,7 +34,7 @@ func (f *forgetful) Decode(text []byte, defaults *schema.GroupVersionKind, into 
 func TestSerializersMistake(t *testing.T) {
 	for _, decoding := range []bool{false, true} {
 		for _, m := range medias() {
-			in, err := openSerializing(m, subjects()[0], decoding, 7)
+			in, err := openSerializing(m, subjects()[0], decoding)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,13 +21,6 @@ import (
 	"postage/record"
 )
 
-// reach tells a worker how to reach the run's server, and what that server does not serve.
-type reach struct {
-	apiserver.Reach
-	// NotServed says, by the name of a content type, why it is not served.
-	NotServed map[string]string
-}
-
 // variable is the environment variable that passes the server's reach to workers.
 func variable(server apiserver.Kind, fsync bool) string {
 	name := "POSTAGE_APPLY_" + strings.ToUpper(string(server))
@@ -38,7 +30,8 @@ func variable(server apiserver.Kind, fsync bool) string {
 	return name
 }
 
-func reachOf(server apiserver.Kind, fsync bool) (r reach, err error) {
+// reachOf says how a worker reaches the run's server.
+func reachOf(server apiserver.Kind, fsync bool) (r apiserver.Reach, err error) {
 	name := variable(server, fsync)
 	text := os.Getenv(name)
 	if text == "" {
@@ -71,11 +64,11 @@ func newService(use *serverFlags, server apiserver.Kind, fsync bool) *lab.Servic
 
 // running returns what a server that is up can do. The environment variable tells workers of it.
 func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Running, error) {
-	r := reach{Reach: s.Reach(), NotServed: map[string]string{}}
-	refused := map[string]error{}
+	r := s.Reach()
+	refused, unserved := map[string]error{}, map[string]string{}
 	var served []kind
 	for _, k := range kinds() {
-		if err := probeKind(ctx, s, &r.Reach, &k); err != nil {
+		if err := probeKind(ctx, s, &r, &k); err != nil {
 			refused[k.name] = err
 		} else {
 			served = append(served, k)
@@ -83,12 +76,12 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 	}
 	if len(served) > 0 { // or no content type is sent anyway
 		for _, m := range medias() {
-			why, err := probeMedia(ctx, &r.Reach, &served[0], &m)
+			why, err := probeMedia(ctx, &r, &served[0], &m)
 			if err != nil {
 				return nil, err
 			}
 			if why != "" {
-				r.NotServed[m.name] = why
+				unserved[m.name] = why
 			}
 		}
 	}
@@ -106,7 +99,7 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 					return err
 				}
 			}
-			if why := r.NotServed[record.KeysOf(contender.Name).Get("as")]; why != "" {
+			if why := unserved[record.KeysOf(contender.Name).Get("as")]; why != "" {
 				return errors.New(why)
 			}
 			return nil
@@ -121,9 +114,8 @@ const gate = "KUBE_FEATURE_ClientsAllowCBOR"
 // verbs are the permissions that the operations need.
 var verbs = []string{"create", "get", "update", "list", "delete"}
 
-// probeKind returns why we cannot use a kind on the server: the server does not have the resource,
-// or we do not have permission. It also creates an object as a dry run, which shows what admission
-// has against it.
+// probeKind returns why we cannot use a kind on the server: we do not have permission, or creating an
+// object as a dry run shows what the server has against it.
 func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *kind) error {
 	json := byName("json")
 	c, err := openClient(r, k, &json)
@@ -134,10 +126,6 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 	// First the permissions, so that nothing is requested without them.
 	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, verbs...); err != nil {
 		return err
-	}
-	_, err = c.list(ctx, workerKey+"=probe")
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("not served here: the server has no %s of %s/%s", k.resource, cmp.Or(k.group, "core"), k.version)
 	}
 	name := r.Prefix() + "probe"
 	o := k.make(metav1.ObjectMeta{Name: name, Labels: map[string]string{apiserver.Label: r.Namespace}})

@@ -53,10 +53,7 @@ func cases(use *serverFlags, services map[string]*lab.Service, set lab.Settings)
 		}
 		s.kind = k
 		for _, name := range k.ops {
-			s.op, s.inflight = opByName(name), 1
-			if s.op.together {
-				s.inflight = set.Int("inflight")
-			}
+			s.op, s.inflight = opByName(name), set.Int("inflight")
 			c := clientCase(s, service)
 			c.Headline = name == crud && k.name == "configmap"
 			all = append(all, c)
@@ -121,13 +118,7 @@ func clientRow(s spec, m media) lab.Contender {
 		Name: "as=" + m.name, Module: "k8s.io/client-go", Checks: checks,
 		Settings: map[string]string{"as": m.name, "content-type": m.contentType, "limiter": "none", "connection": "one, HTTP/2 over TLS"},
 		Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
-			return opened(newInstance(ctx, s, m, func(in *instance) (caller, error) {
-				c, err := openClient(&in.reach.Reach, &in.kind, &m)
-				if err != nil {
-					return nil, err
-				}
-				return &throughClient{client: c, in: in}, nil
-			}))
+			return opened(newInstance(ctx, s, m, openThrough))
 		},
 	}
 }
@@ -180,7 +171,6 @@ func serializeCase(s subject, decoding bool) lab.Case {
 		Name:     "Apply/serialize=" + way + "/kind=" + s.name,
 		Doc:      fmt.Sprintf("What does a serializer of apimachinery take by itself for %s, %s?", s.doc, doc),
 		Headline: s.name == "clusterrole" && !decoding,
-		Batch:    s.batch,
 		Baseline: "as=" + baseline,
 	}
 	shortest := byName("protobuf")
@@ -197,8 +187,8 @@ func serializeCase(s subject, decoding bool) lab.Case {
 	c.Contenders = append(c.Contenders, lab.Contender{
 		Name: "floor=memcpy", Floor: true, Checks: "the copy has the bytes of the original",
 		Settings: map[string]string{"floor": "memcpy", "bytes": "of " + shortest.name + ", the shortest"},
-		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
-			in, err := openSerializing(shortest, s, false, env.Seed)
+		Open: func(context.Context, lab.Env) (lab.Instance, error) {
+			in, err := openSerializing(shortest, s, false)
 			if err != nil {
 				return nil, fmt.Errorf("apply: serialize %s: %w", s.name, err)
 			}
@@ -213,8 +203,8 @@ func serializeRow(s subject, m media, decoding bool) lab.Contender {
 	row := lab.Contender{
 		Name: "as=" + m.name, Module: m.module, Checks: serializeChecks,
 		Settings: map[string]string{"as": m.name, "buffer": "reused", "lib": "apimachinery"},
-		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
-			in, err := openSerializing(m, s, decoding, env.Seed)
+		Open: func(context.Context, lab.Env) (lab.Instance, error) {
+			in, err := openSerializing(m, s, decoding)
 			if err != nil {
 				return nil, fmt.Errorf("apply: serialize %s as %s: %w", s.name, m.name, err)
 			}

@@ -180,14 +180,7 @@ func started(t *testing.T, service *lab.Service) {
 func instanceOf(t *testing.T, s spec, as string) *instance {
 	t.Helper()
 	needServer(t)
-	m := byName(as)
-	in, err := newInstance(context.Background(), s, m, func(in *instance) (caller, error) {
-		c, err := openClient(&in.reach.Reach, &in.kind, &m)
-		if err != nil {
-			return nil, err
-		}
-		return &throughClient{client: c, in: in}, nil
-	})
+	in, err := newInstance(context.Background(), s, byName(as), openThrough)
 	if err != nil {
 		t.Fatal(err)
 	}

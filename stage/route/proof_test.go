@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -180,7 +179,7 @@ func TestSaysWhatCannotBeTold(t *testing.T) {
 
 // No percentage is -0.
 func TestPercent(t *testing.T) {
-	got := share{Shift: stats.Shift{Value: -0.001, Low: -0.004, High: 0.002}}.percent()
+	got := share{-0.001, -0.004, 0.002}.percent()
 	if got != "0% (0 to 0)" {
 		t.Errorf("it says %s", got)
 	}

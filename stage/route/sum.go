@@ -12,24 +12,24 @@ import (
 	"postage/record"
 )
 
-// A share is a value with its 95% interval over the blocks, and their mean with its own: of many
-// blocks the value is a median, and medians do not add up.
-type share struct {
-	stats.Shift
-	mean stats.Shift
+// A share is the mean of the blocks' values, as means add up, with its 95% interval, which is
+// infinite of one block.
+type share struct{ value, low, high float64 }
+
+func newShare(values []float64) share {
+	mean := stats.Moderated([][]float64{values}, 0.05, 0.05)[0]
+	return share{mean.Value, mean.Low, mean.High}
 }
 
 // told says whether it is sure that a share is more than 0, where there is more than one block.
-func (s share) told() bool {
-	return s.mean.Value > 0 && (s.Low > 0 || math.IsInf(s.Low, 0) || math.IsNaN(s.Low))
-}
+func (s share) told() bool { return s.value > 0 && (s.low > 0 || math.IsInf(s.low, 0)) }
 
 // percent prints a share of 1: "9% (8 to 10)".
 func (s share) percent() string {
-	if math.IsInf(s.Low, 0) || math.IsNaN(s.Low) {
-		return fmt.Sprintf("%.0f%% (no interval yet)", percents(s.Value))
+	if math.IsInf(s.low, 0) {
+		return fmt.Sprintf("%.0f%% (no interval yet)", percents(s.value))
 	}
-	return fmt.Sprintf("%.0f%% (%.0f to %.0f)", percents(s.Value), percents(s.Low), percents(s.High))
+	return fmt.Sprintf("%.0f%% (%.0f to %.0f)", percents(s.value), percents(s.low), percents(s.high))
 }
 
 // percents turns a share of 1 into whole percents, and -0 into 0.
@@ -130,7 +130,7 @@ blocks:
 	if len(values) == 0 {
 		return share{}, false
 	}
-	return share{stats.Paired(values, 0.05), stats.Moderated([][]float64{values}, 0.05, 0.05)[0]}, true
+	return newShare(values), true
 }
 
 // adds are the terms of what steps of a way add to its transport, which is one of them itself.
@@ -231,7 +231,7 @@ func (s *sum) parts(base way) (parts []part, ok bool) {
 			return nil, false
 		}
 		if share.told() {
-			parts = append(parts, part{step, share.mean.Value})
+			parts = append(parts, part{step, share.value})
 		}
 	}
 	return parts, true
@@ -264,7 +264,7 @@ func (s *sum) shares(base way, parts []part) string {
 		for _, p := range parts {
 			list += fmt.Sprintf("%s %.0f%%, ", p.step, 100*p.share)
 		}
-		said = append(said, list+"together "+share{Shift: together.mean}.percent())
+		said = append(said, list+"together "+together.percent())
 	}
 	if len(untold) > 0 {
 		said = append(said, strings.Join(untold, " and ")+" cannot be told from 0")
@@ -280,7 +280,7 @@ func (s *sum) mean(row string) float64 {
 			values = append(values, ns)
 		}
 	}
-	return stats.Paired(values, 0.05).Value
+	return newShare(values).value
 }
 
 // saving is how much of the baseline's CPU time a row saves in the whole, less than 0 for what it
@@ -288,18 +288,19 @@ func (s *sum) mean(row string) float64 {
 // which of the two.
 func (s *sum) saving(base, change way) (whole float64, text string, foretold bool) {
 	saved, ok := s.over(base.name(), terms{base.name(): 1, change.name(): -1})
-	if !ok || !(saved.Low > 0 || saved.High < 0) || math.IsInf(saved.Low, 0) {
+	if !ok || !(saved.low > 0 || saved.high < 0) || math.IsInf(saved.low, 0) {
 		return 0, "", false
 	}
 	now := change.in(base)
 	parts, foretold := s.over(base.name(), base.adds(base.steps()...).add(-1, now.adds(now.steps()...)))
-	whole = saved.Value
+	whole = saved.value
 	if whole < 0 {
-		saved, parts = share{Shift: stats.Shift{Value: -whole, Low: -saved.High, High: -saved.Low}}, share{Shift: stats.Shift{Value: -parts.Value}}
+		saved = share{-saved.value, -saved.high, -saved.low}
+		parts.value = -parts.value
 	}
 	text = saved.percent()
 	if foretold {
-		text = strings.TrimSuffix(text, ")") + fmt.Sprintf("; %.0f%%)", percents(parts.Value))
+		text = strings.TrimSuffix(text, ")") + fmt.Sprintf("; %.0f%%)", percents(parts.value))
 	}
 	return whole, text, foretold
 }

@@ -2,9 +2,6 @@ package apiserver
 
 import (
 	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"net"
 	"os"
@@ -19,9 +16,9 @@ import (
 
 func genericKubeconfig(dir string) string { return filepath.Join(dir, "kubeconfig") }
 
-// WriteCredentials writes what a control plane at an address needs to start: a certificate
-// (server.crt, server.key), the key that it signs service accounts' tokens with
-// (service-account.key), the one user's token (tokens.csv), and a kubeconfig for that user.
+// WriteCredentials writes what a control plane at an address needs to start: a certificate and its
+// key, which signs service accounts' tokens too (server.crt, server.key), the one user's token
+// (tokens.csv), and a kubeconfig for that user.
 func WriteCredentials(dir, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -31,16 +28,11 @@ func WriteCredentials(dir, address string) error {
 	if err != nil {
 		return err
 	}
-	signer, err := serviceAccountKey()
-	if err != nil {
-		return err
-	}
 	token := rand.Text()
 	for name, text := range map[string][]byte{
-		"server.crt":          pair.Cert,
-		"server.key":          pair.Key,
-		"service-account.key": signer,
-		"tokens.csv":          fmt.Appendf(nil, "%s,postage,postage,\"system:masters\"\n", token),
+		"server.crt": pair.Cert,
+		"server.key": pair.Key,
+		"tokens.csv": fmt.Appendf(nil, "%s,postage,postage,\"system:masters\"\n", token),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			return err
@@ -67,22 +59,9 @@ func genericArguments(s *scratch, port int, fsync bool) ([]string, error) {
 		"--tls-cert-file=" + in("server.crt"),
 		"--tls-private-key-file=" + in("server.key"),
 		"--service-account-issuer=https://postage.invalid",
-		"--service-account-key-file=" + in("service-account.key"),
-		"--service-account-signing-key-file=" + in("service-account.key"),
+		"--service-account-key-file=" + in("server.crt"),
+		"--service-account-signing-key-file=" + in("server.key"),
 		"--token-auth-file=" + in("tokens.csv"),
 		"--authorization-mode=RBAC",
 	}, nil
-}
-
-// serviceAccountKey returns a new private key in PEM.
-func serviceAccountKey() ([]byte, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return nil, err
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }

@@ -18,10 +18,10 @@ keep() { # NAME COMMAND...
 }
 keep apiserver "$program" apiserver --etcd-dir="$dir/etcd" --bind-address="$address" --secure-port=443 \
 	--service-cluster-ip-range="${address%.*}.0/24" --tls-cert-file="$dir/server.crt" --tls-private-key-file="$dir/server.key" \
-	--service-account-key-file="$dir/service-account.key" --service-account-signing-key-file="$dir/service-account.key" \
+	--service-account-key-file="$dir/server.crt" --service-account-signing-key-file="$dir/server.key" \
 	--service-account-issuer=https://postage.invalid --token-auth-file="$dir/tokens.csv" --authorization-mode=RBAC &
 keep controllers "$program" controllers --kubeconfig="$dir/kubeconfig" --leader-elect=false --secure-port=0 \
-	--service-account-private-key-file="$dir/service-account.key" --root-ca-file="$dir/server.crt" --node-monitor-grace-period=20s \
+	--service-account-private-key-file="$dir/server.key" --root-ca-file="$dir/server.crt" --node-monitor-grace-period=20s \
 	--controllers=job-controller,pod-garbage-collector-controller,garbage-collector-controller,node-lifecycle-controller,namespace-controller,ttl-after-finished-controller,serviceaccount-controller,root-ca-certificate-publisher-controller,resourcequota-controller &
 keep scheduler "$program" scheduler --kubeconfig="$dir/kubeconfig" --leader-elect=false --secure-port=0 &
 keep containerd containerd --config "$dir/containerd.toml" &
