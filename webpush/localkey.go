@@ -23,7 +23,7 @@ func newLocalKey() (k localKey, err error) {
 
 // agree computes the ECDH secret of k and the subscription, and with it sets s.public and s.ikm.
 func (k *localKey) agree(s *schedule, sub Subscription) error {
-	theirs, err := ecdh.P256().NewPublicKey(sub.appendPublic(s.theirs[:0])) // a hundredth of what ECDH takes
+	theirs, err := ecdh.P256().NewPublicKey(s.theirs(sub)) // a hundredth of what ECDH takes
 	if err != nil {
 		return errors.New("webpush: the subscription's key is not on the curve") // impossible: it was checked
 	}
