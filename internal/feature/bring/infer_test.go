@@ -197,7 +197,7 @@ func TestInferOddJSON(t *testing.T) {
 	}
 }
 
-// A document of very many types is cut where they become too many.
+// A document of very many types is refused.
 func TestInferManyTypes(t *testing.T) {
 	var text strings.Builder
 	objects := 0
@@ -214,9 +214,8 @@ func TestInferManyTypes(t *testing.T) {
 		text.WriteString("}")
 	}
 	object(0)
-	s, _, err := inferred(t, text.String())
-	if err != nil || len(s.Notes) != 1 || s.Notes[0] != "243 kinds of objects below level 5: kept as JSON text, for a schema of at most 200 messages" {
-		t.Errorf("%q, %v", s.Notes, err)
+	if _, _, err := inferred(t, text.String()); err == nil || !strings.Contains(err.Error(), "objects of 1093 kinds, at most 200: name a part") {
+		t.Error(err)
 	}
 }
 
@@ -238,11 +237,5 @@ func TestInferEqualObjectsAreOneType(t *testing.T) {
 	pod := filepath.Join(strings.TrimSpace(string(dir)), "testdata", "HEAD", "core.v1.Pod.json")
 	if s, err = Infer(pod, ""); err != nil {
 		t.Skip(err)
-	}
-	for _, note := range s.Notes {
-		t.Log(note)
-		if strings.Contains(note, "below level") {
-			t.Error(note)
-		}
 	}
 }

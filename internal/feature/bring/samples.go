@@ -22,7 +22,6 @@ import (
 // Samples are a user's messages: the rewritten message in protobuf's wire format, or a Go struct in
 // JSON. Beyond mostSamples or mostBytes, a random draw decides which samples are kept.
 type Samples struct {
-	Warning string // what a reader of figures must know
 	kept    []sample
 	count   int    // samples read
 	bytes   int    // size of the kept samples
@@ -94,7 +93,7 @@ func (s *Samples) done(paths []string, part Part) (*Samples, error) {
 // or a part of it, or protobuf's bytes. The file's extension says which.
 // Each is checked against the rewritten message.
 func (schema *Schema) ReadSamples(paths []string, part Part, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
-	s := &Samples{json: schema.json, Warning: schema.warning}
+	s := &Samples{json: schema.json}
 	for _, path := range paths {
 		var err error
 		switch {

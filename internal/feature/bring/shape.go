@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -37,24 +36,17 @@ const mostMessages = 200
 
 // shaper makes shapes from the samples' values.
 type shaper struct {
-	deepest  int               // messages below this level become JSON text
 	messages map[string]*shape // by their fields and these fields' types
 	texts    []string          // places that become JSON text, with the reason
 	nested   []string          // places of lists in lists and the like, which get a message of one field
-	cut      int               // messages that become text because they are too deep
 }
 
 // shaped returns the schema for samples whose values root describes.
 func shaped(root *seen, file, name string) (*Schema, error) {
-	var sh *shaper
-	var top *shape
-	shapeTo := func(deepest int) (fits bool) {
-		sh = &shaper{deepest: deepest, messages: map[string]*shape{}}
-		top = sh.top(root)
-		return len(sh.messages) <= mostMessages
-	}
-	if !shapeTo(deepest) { // then as deep as the number of types allows
-		shapeTo(max(1, sort.Search(deepest, func(i int) bool { return !shapeTo(i + 1) })))
+	sh := &shaper{messages: map[string]*shape{}}
+	top := sh.top(root)
+	if n := len(sh.messages); n > mostMessages {
+		return nil, fmt.Errorf("%s: objects of %d kinds, at most %d: name a part of the documents with --path", file, n, mostMessages)
 	}
 	described := &descriptorpb.FileDescriptorProto{Name: &file, Package: proto.String("json"), Syntax: proto.String("proto3")}
 	described.MessageType = append(described.MessageType, top.descriptor(name, ".json."+name))
@@ -75,19 +67,15 @@ func shaped(root *seen, file, name string) (*Schema, error) {
 			s.Notes = append(s.Notes, places+": "+note.what)
 		}
 	}
-	if sh.cut > 0 {
-		s.warning = fmt.Sprintf("%d kinds of objects below level %d are JSON text, which codecs only copy", sh.cut, sh.deepest)
-		s.Notes = append(s.Notes, fmt.Sprintf("%d kinds of objects below level %d: kept as JSON text, for a schema of at most %d messages", sh.cut, sh.deepest, mostMessages))
-	}
 	return s, nil
 }
 
 // top returns the shape of the samples. A dictionary is a message with one map.
 func (sh *shaper) top(root *seen) *shape {
 	if len(root.order) >= manyKeys && root.mapValue() != nil {
-		return sh.within(root, "", 0)
+		return sh.within(root, "")
 	}
-	return sh.message(root, "", 0)
+	return sh.message(root, "")
 }
 
 func (sh *shaper) text(path, why string) *shape {
@@ -96,7 +84,7 @@ func (sh *shaper) text(path, why string) *shape {
 }
 
 // shape returns the shape of a place's values.
-func (sh *shaper) shape(s *seen, path string, depth int) *shape {
+func (sh *shaper) shape(s *seen, path string) *shape {
 	switch {
 	case len(s.kinds) == 0:
 		return &shape{kind: "string"} // never anything but null
@@ -124,21 +112,17 @@ func (sh *shaper) shape(s *seen, path string, depth int) *shape {
 		if s.element.null != 0 {
 			return sh.text(path, fmt.Sprintf("null among its elements at line %d", s.element.null))
 		}
-		return &shape{kind: "list", element: sh.within(s.element, path+"[]", depth)}
-	}
-	if depth >= sh.deepest {
-		sh.cut++
-		return &shape{kind: "text"}
+		return &shape{kind: "list", element: sh.within(s.element, path+"[]")}
 	}
 	if value := s.mapValue(); value != nil {
-		return &shape{kind: "map", element: sh.within(value, path+".*", depth)}
+		return &shape{kind: "map", element: sh.within(value, path+".*")}
 	}
-	return sh.message(s, path, depth)
+	return sh.message(s, path)
 }
 
 // within returns the shape of an element. It wraps a list or a map in a message.
-func (sh *shaper) within(s *seen, path string, depth int) *shape {
-	element := sh.shape(s, path, depth)
+func (sh *shaper) within(s *seen, path string) *shape {
+	element := sh.shape(s, path)
 	if element.kind != "list" && element.kind != "map" {
 		return element
 	}
@@ -148,7 +132,7 @@ func (sh *shaper) within(s *seen, path string, depth int) *shape {
 	return sh.intern(&shape{kind: "message", order: []string{""}, fields: map[string]*shape{"": element}, names: map[string]protoreflect.Name{"": "items"}})
 }
 
-func (sh *shaper) message(s *seen, path string, depth int) *shape {
+func (sh *shaper) message(s *seen, path string) *shape {
 	m := &shape{kind: "message", order: s.order, fields: map[string]*shape{}, names: map[string]protoreflect.Name{}}
 	used := map[string]bool{}
 	for _, key := range s.order {
@@ -157,7 +141,7 @@ func (sh *shaper) message(s *seen, path string, depth int) *shape {
 			name += "x"
 		}
 		used[pascal(name)] = true
-		m.names[key], m.fields[key] = protoreflect.Name(name), sh.shape(s.fields[key], path+"."+key, depth+1)
+		m.names[key], m.fields[key] = protoreflect.Name(name), sh.shape(s.fields[key], path+"."+key)
 	}
 	return sh.intern(m)
 }
