@@ -78,8 +78,6 @@ type Case struct {
 	Name string
 	// Doc is the question that the case answers, one sentence.
 	Doc string
-	// Warning is what a reader of its figures must know, "" for nothing.
-	Warning string
 	// Headline cases are what `postage run` measures when it is asked for nothing in particular.
 	Headline bool
 	// First names the contenders and floors that a first look measures of a headline case beside

@@ -35,9 +35,6 @@ func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record
 	rec := &record.Record{Run: run, Machine: machine}
 	for i := range plan.Entries {
 		rec.Rows = append(rec.Rows, newRow(&plan.Entries[i], record.ProofOK, run.Modules))
-		if warning := plan.Entries[i].Case.Warning; warning != "" && !slices.Contains(rec.Run.Warnings, warning) {
-			rec.Run.Warnings = append(rec.Run.Warnings, warning)
-		}
 	}
 	for i := range plan.Left {
 		rec.Rows = append(rec.Rows, newRow(&plan.Left[i], record.ProofNotMeasured+"the budget is too small", run.Modules))

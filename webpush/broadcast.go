@@ -31,8 +31,8 @@ const (
 //
 // subs runs in the goroutine that ranges over the results, and results are yielded between its
 // elements: a sequence that blocks delays them, and a slow loop body slows the sending. When the
-// loop has ended, the broadcast has no goroutine left. A panic of the caller's code (a hook, a
-// transport) comes out of the loop.
+// loop has ended, the broadcast has no goroutine left. Hooks and transports are called in goroutines
+// of its own: recover there from what may panic.
 func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return c.BroadcastIndexed(ctx, func(yield func(int64, Subscription) bool) {
 		i := int64(0)
@@ -50,7 +50,7 @@ func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg
 func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return func(yield func(Subscription, Result) bool) {
 		b := broadcast{yield: yield, lanes: make(map[string]*lane)}
-		b.crew = &crew{results: make(chan broadcastResult), left: make(chan struct{}), panics: make(chan string, 1)}
+		b.crew = &crew{results: make(chan broadcastResult), left: make(chan struct{})}
 		b.job = &job{client: c, msg: msg, opts: opts, patient: true}
 		b.pools.known.max = knownFactor * c.cfg.Limits.Concurrency
 		b.pools.unknown.max = unknownFactor * c.cfg.Limits.Concurrency
@@ -127,8 +127,6 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 			if !b.tick() {
 				return false
 			}
-		case text := <-b.crew.panics:
-			panic(text)
 		default:
 			return true
 		}
@@ -153,8 +151,6 @@ func (b *broadcast) wait() bool {
 	select {
 	case r := <-b.crew.results:
 		return b.hand(r.sub, r.index, r.result)
-	case text := <-b.crew.panics:
-		panic(text)
 	case <-b.ticker.C:
 		return b.tick()
 	case <-end:

@@ -20,7 +20,7 @@ const (
 	flagsAt = authAt + authSecretBytes
 )
 
-// isPlain is the flag of a last part that has nothing to decode.
+// isPlain is the flag of an endpoint in which nothing needs decoding.
 const isPlain = 1
 
 // endpointBase is what subscriptions share. The zero value means no endpoint.
@@ -29,7 +29,6 @@ type endpointBase struct {
 	before    string // the endpoint up to the token
 	serverKey string // the VAPID public key that the subscription was made with, "" if not known
 	pathAt    int    // where in the endpoint the path begins
-	plain     bool   // the path, as far as it is in before, has nothing that needs decoding
 }
 
 // newBase splits an endpoint at its last slash or equals sign.
@@ -38,11 +37,7 @@ func newBase(endpoint string, pathAt int, origin, serverKey string) (base unique
 	if cut > pathAt+64 { // nothing that others would share
 		cut = pathAt
 	}
-	path, _, _ := strings.Cut(endpoint[pathAt:cut], "?")
-	return unique.Make(endpointBase{
-		origin: origin, before: endpoint[:cut], serverKey: serverKey, pathAt: pathAt,
-		plain: strings.Trim(path, alphabet+"/.~") == "",
-	}), endpoint[cut:]
+	return unique.Make(endpointBase{origin: origin, before: endpoint[:cut], serverKey: serverKey, pathAt: pathAt}), endpoint[cut:]
 }
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -57,7 +52,7 @@ func (s Subscription) requestURL() url.URL {
 	base := s.base.Value()
 	endpoint := s.endpoint(&base)
 	scheme, host, _ := strings.Cut(base.origin, "://")
-	if base.plain && s.raw()[flagsAt]&isPlain != 0 && base.pathAt < len(endpoint) && endpoint[base.pathAt] == '/' {
+	if s.raw()[flagsAt] == isPlain {
 		u := url.URL{Scheme: scheme, Host: host}
 		u.Path, u.RawQuery, _ = strings.Cut(endpoint[base.pathAt:], "?")
 		return u

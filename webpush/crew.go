@@ -1,16 +1,11 @@
 package webpush
 
-import (
-	"fmt"
-	"runtime/debug"
-	"sync"
-)
+import "sync"
 
 // A crew is a broadcast's workers, and what they hand to its loop.
 type crew struct {
 	results chan broadcastResult // no room: a worker's request is under way until its result is taken
 	left    chan struct{}        // closed when nobody takes results any more
-	panics  chan string          // of the caller's code in a worker
 	workers sync.WaitGroup
 
 	starting sync.Mutex // held while a worker starts
@@ -29,17 +24,7 @@ func (c *crew) spawn(f func()) bool {
 	if c.closed {
 		return false
 	}
-	c.workers.Go(func() {
-		defer func() {
-			if v := recover(); v != nil {
-				select {
-				case c.panics <- fmt.Sprintf("%v\n\nin a worker of a broadcast:\n%s", v, debug.Stack()):
-				default: // another was first
-				}
-			}
-		}()
-		f()
-	})
+	c.workers.Go(f)
 	return true
 }
 

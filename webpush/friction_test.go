@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -51,37 +50,6 @@ func TestErrorsAndHeadersTellNothing(t *testing.T) {
 				t.Errorf("%T: secret %d is shown:\n%s", value, i, log.String())
 			}
 		}
-	}
-}
-
-// TestPanicInAHook has each hook panic during a broadcast: the goroutine that ranges over the
-// results can recover.
-func TestPanicInAHook(t *testing.T) {
-	service := newService(t)
-	browsers, subs := audience(t, service, 10)
-	for _, b := range browsers {
-		b.Unsubscribe()
-	}
-	transport := service.Transport()
-	defer transport.CloseIdleConnections()
-	for name, cfg := range map[string]webpush.Config{
-		"OnGone":    {OnGone: func(context.Context, webpush.Subscription) { panic("the hook's mistake") }},
-		"Transport": {Transport: roundTripper(func(*http.Request) (*http.Response, error) { panic("the hook's mistake") })},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if cfg.Transport == nil {
-				cfg.Transport = transport
-			}
-			client := newClient(t, nil, cfg)
-			defer func() {
-				if r := recover(); !strings.Contains(fmt.Sprint(r), "the hook's mistake") || name != "OnGone" && !strings.Contains(fmt.Sprint(r), "friction_test.go") { // that one panics in this goroutine
-					t.Errorf("recovered %v; want the mistake, and where it was made", r)
-				}
-			}()
-			for range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
-			}
-			t.Error("no panic")
-		})
 	}
 }
 

@@ -23,16 +23,14 @@ import (
 type schedule struct {
 	hasher
 
-	info    [len(infoWebPush) + 2*publicKeyBytes + 1]byte
-	ecdhPRK [sha256.Size]byte
-	prk     [sha256.Size]byte
-	key     [sha256.Size]byte // the first 16 bytes count
-	nonce   [sha256.Size]byte // the first 12 bytes count
+	info  [len(infoWebPush) + 2*publicKeyBytes + 1]byte
+	prk   [sha256.Size]byte // of the ECDH secret, then of ikm
+	key   [sha256.Size]byte // the first 16 bytes count
+	nonce [sha256.Size]byte // the first 12 bytes count
 
 	salt   [saltBytes]byte
 	ikm    [sha256.Size]byte
 	auth   [authSecretBytes]byte
-	theirs [publicKeyBytes]byte
 	public [publicKeyBytes]byte // the sender's
 }
 
@@ -120,16 +118,21 @@ func (s *hasher) hmac(out *[sha256.Size]byte, key, message []byte) {
 	s.hash(out, sha256.Size)
 }
 
-// deriveIKM sets ikm from the ECDH secret, the subscription's keys and the
-// sender's public key in s.public (RFC 8291 section 3.3).
+// theirs puts the subscription's public key where deriveIKM reads it, and returns it.
+func (s *schedule) theirs(sub Subscription) []byte {
+	n := copy(s.info[:], infoWebPush)
+	return sub.appendPublic(s.info[n:n])
+}
+
+// deriveIKM sets ikm from the ECDH secret, the subscription's keys (after theirs) and the sender's
+// public key in s.public (RFC 8291 section 3.3).
 func (s *schedule) deriveIKM(ecdhSecret []byte, sub Subscription) {
 	copy(s.auth[:], sub.auth())
-	s.hmac(&s.ecdhPRK, s.auth[:], ecdhSecret)
-	n := copy(s.info[:], infoWebPush)
-	n += len(sub.appendPublic(s.info[n:n]))
+	s.hmac(&s.prk, s.auth[:], ecdhSecret)
+	n := len(infoWebPush) + publicKeyBytes
 	n += copy(s.info[n:], s.public[:])
 	s.info[n] = 1
-	s.hmac(&s.ikm, s.ecdhPRK[:], s.info[:])
+	s.hmac(&s.ikm, s.prk[:], s.info[:])
 }
 
 // deriveKey returns the content encryption key and the nonce, from salt and ikm

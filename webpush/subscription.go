@@ -156,11 +156,11 @@ func newSubscription(endpoint, p256dh, auth, serverKey string) (Subscription, er
 	base, token := newBase(endpoint, pathAt, origin, serverKey)
 	data := make([]byte, 0, flagsAt+16+len(token))
 	data = append(append(data, public[1:]...), secret...)
-	flags := byte(0)
-	if strings.Trim(token, alphabet+":") == "" {
-		flags |= isPlain
+	flag := byte(0)
+	if rest := endpoint[pathAt:]; strings.HasPrefix(rest, "/") && strings.Trim(rest, alphabet+"/.~:?=&") == "" && !strings.HasSuffix(rest, "?") {
+		flag = isPlain
 	}
-	text := string(append(append(data, flags), token...))
+	text := string(append(append(data, flag), token...))
 	return Subscription{base, unsafe.StringData(text), len(text)}, nil
 }
 

@@ -76,7 +76,6 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, rows []contender[M])
 	for i := range suite.Cases {
 		c := &suite.Cases[i]
 		c.First = nil // the first look has all rows
-		c.Warning = brought.Warning
 		for j := range c.Contenders {
 			brought.lose(c.Name, &c.Contenders[j])
 		}
@@ -103,7 +102,7 @@ func chooseBrought(c *lab.Choice) error {
 
 // trafficOf returns a brought message for other stages, with the codecs that encode and decode it.
 func trafficOf[M any](msg *message[M], brought broughtConfig, rows []contender[M], cases []lab.Case) Traffic {
-	t := Traffic{Name: msg.name, One: "the " + msg.name, Many: msg.name + " messages", Warning: brought.Warning, Largest: brought.Largest, Lost: map[string]string{}}
+	t := Traffic{Name: msg.name, One: "the " + msg.name, Many: msg.name + " messages", Largest: brought.Largest, Lost: map[string]string{}}
 	rowNames := map[op]map[string]bool{opEncode: {}, opDecode: {}}
 	for _, c := range cases {
 		names := rowNames[op(record.KeysOf(c.Name).Get("op"))]

@@ -11,7 +11,6 @@ import (
 type Traffic struct {
 	Name      string // in cases' names, "" for orders
 	One, Many string // in sentences
-	Warning   string // what a reader of figures must know
 	// Codecs are the codecs to compare, the best of each family. Usual is the codec that most
 	// services have, or the user's own. Best beats the others of its family.
 	Codecs      []string

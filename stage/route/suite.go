@@ -144,7 +144,7 @@ func (r *route) first() []string {
 // newCase has the ways, and their parts.
 func (r *route) newCase(name string, msgs int, place opener) lab.Case {
 	base := r.usual(msgs)
-	c := lab.Case{Name: name, Warning: r.Warning, Baseline: base.name(), Value: record.ValueWall}
+	c := lab.Case{Name: name, Baseline: base.name(), Value: record.ValueWall}
 	add := func(row lab.Contender, w way, live []step) {
 		if slices.ContainsFunc(c.Contenders, func(o lab.Contender) bool { return o.Name == row.Name }) {
 			return

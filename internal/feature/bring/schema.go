@@ -23,9 +23,8 @@ type Schema struct {
 	// Missing are the imports that Load did not find and that no message needs.
 	Missing []string
 	// Notes say what Infer did with JSON that no schema expresses.
-	Notes   []string
-	json    *shape // the shape of the JSON that Infer read
-	warning string // what a reader of figures must know about that JSON
+	Notes []string
+	json  *shape // the shape of the JSON that Infer read
 }
 
 // Load reads .proto files and their imports, from the given folders or the files' own. It needs no

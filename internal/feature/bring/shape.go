@@ -2,31 +2,26 @@ package bring
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // A shape is the type of all values at one place of JSON samples.
 type shape struct {
-	kind    string // "message", "map", "list", "text" (JSON as it is), "time", "uuid", "enum", or a scalar type's name in a schema
+	kind    string // "message", "map", "list", "text" (JSON as it is), or a scalar type's name in a schema
 	fields  map[string]*shape
 	names   map[string]protoreflect.Name // the fields' names in the schema
 	order   []string                     // the fields' order
 	element *shape                       // a list's elements, or a map's values
-	words   []string                     // an enum's
 	full    string                       // a message's full name in the schema, once it is declared
 }
 
@@ -34,7 +29,6 @@ var scalarTypes = map[string]descriptorpb.FieldDescriptorProto_Type{
 	"bool": descriptorpb.FieldDescriptorProto_TYPE_BOOL, "double": descriptorpb.FieldDescriptorProto_TYPE_DOUBLE,
 	"int64": descriptorpb.FieldDescriptorProto_TYPE_INT64, "uint64": descriptorpb.FieldDescriptorProto_TYPE_UINT64,
 	"string": descriptorpb.FieldDescriptorProto_TYPE_STRING, "text": descriptorpb.FieldDescriptorProto_TYPE_STRING,
-	"uuid": descriptorpb.FieldDescriptorProto_TYPE_BYTES, "time": descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, "enum": descriptorpb.FieldDescriptorProto_TYPE_ENUM,
 }
 
 // mostMessages limits the types of a schema of JSON: every codec compiles each of them.
@@ -42,33 +36,21 @@ const mostMessages = 200
 
 // shaper makes shapes from the samples' values.
 type shaper struct {
-	deepest  int               // messages below this level become JSON text
 	messages map[string]*shape // by their fields and these fields' types
 	texts    []string          // places that become JSON text, with the reason
 	nested   []string          // places of lists in lists and the like, which get a message of one field
-	cut      int               // messages that become text because they are too deep
-	typed    bool              // strings have types
-	strings  []string          // places of strings that could have types, and which
 }
 
 // shaped returns the schema for samples whose values root describes.
-func shaped(root *seen, file, name string, typed bool) (*Schema, error) {
-	var sh *shaper
-	var top *shape
-	shapeTo := func(deepest int) (fits bool) {
-		sh = &shaper{deepest: deepest, messages: map[string]*shape{}, typed: typed}
-		top = sh.top(root)
-		return len(sh.messages) <= mostMessages
-	}
-	if !shapeTo(deepest) { // then as deep as the number of types allows
-		shapeTo(max(1, sort.Search(deepest, func(i int) bool { return !shapeTo(i + 1) })))
+func shaped(root *seen, file, name string) (*Schema, error) {
+	sh := &shaper{messages: map[string]*shape{}}
+	top := sh.top(root)
+	if n := len(sh.messages); n > mostMessages {
+		return nil, fmt.Errorf("%s: objects of %d kinds, at most %d: name a part of the documents with --path", file, n, mostMessages)
 	}
 	described := &descriptorpb.FileDescriptorProto{Name: &file, Package: proto.String("json"), Syntax: proto.String("proto3")}
 	described.MessageType = append(described.MessageType, top.descriptor(name, ".json."+name))
-	if typed {
-		described.Dependency = []string{"google/protobuf/timestamp.proto"}
-	}
-	linked, err := protodesc.NewFile(described, protoregistry.GlobalFiles)
+	linked, err := protodesc.NewFile(described, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: make a schema of it: %w", file, err)
 	}
@@ -76,7 +58,7 @@ func shaped(root *seen, file, name string, typed bool) (*Schema, error) {
 	for _, note := range []struct {
 		places []string
 		what   string
-	}{{sh.texts, "kept as JSON text"}, {sh.nested, "in a message each"}, {sh.strings, "kept as text: with --typed they have types"}} {
+	}{{sh.texts, "kept as JSON text"}, {sh.nested, "in a message each"}} {
 		if n := len(note.places); n > 0 {
 			places := strings.Join(note.places[:min(n, 3)], "; ")
 			if n > 3 {
@@ -85,19 +67,15 @@ func shaped(root *seen, file, name string, typed bool) (*Schema, error) {
 			s.Notes = append(s.Notes, places+": "+note.what)
 		}
 	}
-	if sh.cut > 0 {
-		s.warning = fmt.Sprintf("%d kinds of objects below level %d are JSON text, which codecs only copy", sh.cut, sh.deepest)
-		s.Notes = append(s.Notes, fmt.Sprintf("%d kinds of objects below level %d: kept as JSON text, for a schema of at most %d messages", sh.cut, sh.deepest, mostMessages))
-	}
 	return s, nil
 }
 
 // top returns the shape of the samples. A dictionary is a message with one map.
 func (sh *shaper) top(root *seen) *shape {
 	if len(root.order) >= manyKeys && root.mapValue() != nil {
-		return sh.within(root, "", 0)
+		return sh.within(root, "")
 	}
-	return sh.message(root, "", 0)
+	return sh.message(root, "")
 }
 
 func (sh *shaper) text(path, why string) *shape {
@@ -106,7 +84,7 @@ func (sh *shaper) text(path, why string) *shape {
 }
 
 // shape returns the shape of a place's values.
-func (sh *shaper) shape(s *seen, path string, depth int) *shape {
+func (sh *shaper) shape(s *seen, path string) *shape {
 	switch {
 	case len(s.kinds) == 0:
 		return &shape{kind: "string"} // never anything but null
@@ -115,12 +93,7 @@ func (sh *shaper) shape(s *seen, path string, depth int) *shape {
 	}
 	switch s.kinds[0].kind {
 	case "a string":
-		kind := s.stringType()
-		if kind != "string" && !sh.typed {
-			sh.strings = append(sh.strings, fmt.Sprintf("%s (%s)", strings.TrimPrefix(path, "."), kind))
-			kind = "string"
-		}
-		return &shape{kind: kind, words: s.enumerated}
+		return &shape{kind: "string"}
 	case "a boolean":
 		return &shape{kind: "bool"}
 	case "a number":
@@ -139,21 +112,17 @@ func (sh *shaper) shape(s *seen, path string, depth int) *shape {
 		if s.element.null != 0 {
 			return sh.text(path, fmt.Sprintf("null among its elements at line %d", s.element.null))
 		}
-		return &shape{kind: "list", element: sh.within(s.element, path+"[]", depth)}
-	}
-	if depth >= sh.deepest {
-		sh.cut++
-		return &shape{kind: "text"}
+		return &shape{kind: "list", element: sh.within(s.element, path+"[]")}
 	}
 	if value := s.mapValue(); value != nil {
-		return &shape{kind: "map", element: sh.within(value, path+".*", depth)}
+		return &shape{kind: "map", element: sh.within(value, path+".*")}
 	}
-	return sh.message(s, path, depth)
+	return sh.message(s, path)
 }
 
 // within returns the shape of an element. It wraps a list or a map in a message.
-func (sh *shaper) within(s *seen, path string, depth int) *shape {
-	element := sh.shape(s, path, depth)
+func (sh *shaper) within(s *seen, path string) *shape {
+	element := sh.shape(s, path)
 	if element.kind != "list" && element.kind != "map" {
 		return element
 	}
@@ -163,7 +132,7 @@ func (sh *shaper) within(s *seen, path string, depth int) *shape {
 	return sh.intern(&shape{kind: "message", order: []string{""}, fields: map[string]*shape{"": element}, names: map[string]protoreflect.Name{"": "items"}})
 }
 
-func (sh *shaper) message(s *seen, path string, depth int) *shape {
+func (sh *shaper) message(s *seen, path string) *shape {
 	m := &shape{kind: "message", order: s.order, fields: map[string]*shape{}, names: map[string]protoreflect.Name{}}
 	used := map[string]bool{}
 	for _, key := range s.order {
@@ -172,7 +141,7 @@ func (sh *shaper) message(s *seen, path string, depth int) *shape {
 			name += "x"
 		}
 		used[pascal(name)] = true
-		m.names[key], m.fields[key] = protoreflect.Name(name), sh.shape(s.fields[key], path+"."+key, depth+1)
+		m.names[key], m.fields[key] = protoreflect.Name(name), sh.shape(s.fields[key], path+"."+key)
 	}
 	return sh.intern(m)
 }
@@ -198,8 +167,6 @@ func (s *shape) identity() string {
 		return fmt.Sprintf("%p", s)
 	case "list", "map":
 		return s.kind + " " + s.element.identity()
-	case "enum":
-		return s.kind + " " + strings.Join(s.words, " ")
 	}
 	return s.kind
 }
@@ -244,21 +211,8 @@ func (s *shape) descriptor(name, full string) *descriptorpb.DescriptorProto {
 
 // setType sets a field's type. It declares a new message within message in.
 func (s *shape) setType(field *descriptorpb.FieldDescriptorProto, in *descriptorpb.DescriptorProto, name, full string) {
-	switch s.kind {
-	case "message":
-	case "time":
-		field.TypeName = proto.String(".google.protobuf.Timestamp")
-		fallthrough
-	default:
+	if s.kind != "message" {
 		field.Type = scalarTypes[s.kind].Enum()
-		return
-	case "enum":
-		enum := &descriptorpb.EnumDescriptorProto{Name: &name}
-		for i, word := range s.words {
-			enum.Value = append(enum.Value, &descriptorpb.EnumValueDescriptorProto{Name: proto.String(name + "_" + word), Number: proto.Int32(int32(i))})
-		}
-		in.EnumType = append(in.EnumType, enum)
-		field.Type, field.TypeName = scalarTypes[s.kind].Enum(), proto.String(full+"."+name)
 		return
 	}
 	if s.full == "" {
@@ -364,28 +318,6 @@ func (f *filler) value(s *shape, raw []byte, path string, fresh func() protorefl
 		var text string
 		err = json.Unmarshal(raw, &text)
 		v = protoreflect.ValueOfString(text)
-	case "time":
-		var at time.Time
-		err = json.Unmarshal(raw, &at)
-		v = fresh()
-		fields := v.Message().Descriptor().Fields()
-		v.Message().Set(fields.ByName("seconds"), protoreflect.ValueOfInt64(at.Unix()))
-		v.Message().Set(fields.ByName("nanos"), protoreflect.ValueOfInt32(int32(at.Nanosecond())))
-	case "uuid":
-		var text string
-		var id []byte
-		if err = json.Unmarshal(raw, &text); err == nil {
-			id, err = hex.DecodeString(strings.ReplaceAll(text, "-", ""))
-		}
-		v = protoreflect.ValueOfBytes(id)
-	case "enum":
-		var text string
-		err = json.Unmarshal(raw, &text)
-		word := slices.Index(s.words, text)
-		if word < 0 && err == nil {
-			err = errors.New("a word that no sample of the schema has")
-		}
-		v = protoreflect.ValueOfEnum(protoreflect.EnumNumber(word))
 	case "bool":
 		v = protoreflect.ValueOfBool(string(raw) == "true")
 		if kindOf(raw) != "a boolean" {

@@ -219,7 +219,6 @@ func (w *Workspace) Configure(config usermsg.Config, s *Samples) error {
 	config.Of = w.full
 	config.Samples = filepath.Join(w.folder, "samples")
 	config.Digest = fmt.Sprintf("%x", sha256.Sum256(file))
-	config.Warning = s.Warning
 	config.Largest = s.largest()
 	if err := os.WriteFile(config.Samples, file, 0o644); err != nil {
 		return err

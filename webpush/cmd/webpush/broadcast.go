@@ -48,7 +48,6 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	f.IntVar(&limits.Concurrency, "concurrency", 0, "at most so many requests under way to each push service (default 64)")
 	f.DurationVar(&limits.Patience, "patience", 5*time.Minute, "how long to wait for a push service that takes nothing, whatever it asks for")
 	f.IntVar(&limits.Gone, "gone-limit", 0, "pause a push service that calls so many subscriptions in a row gone, and believe none of it; -1 believes all (default 20)")
-	padding := f.String("padding", "none", "none, or fit: hide the length, in as much as every service takes")
 	others, err := parse(f, args, 1)
 	switch {
 	case err != nil:
@@ -66,13 +65,6 @@ func (p program) broadcast(ctx context.Context, args []string) error {
 	cfg, options := webpush.Config{Limits: limits}, flags.options()
 	cfg.OnSuspect = func(_ context.Context, err *webpush.SendError) {
 		p.say("%s", strings.TrimPrefix(err.Error(), "webpush: "))
-	}
-	switch *padding {
-	case "none":
-	case "fit":
-		options.Padding = webpush.PadToFit()
-	default:
-		return fmt.Errorf("-padding %s: want none or fit", *padding)
 	}
 	if err := options.Check(); err != nil {
 		return err

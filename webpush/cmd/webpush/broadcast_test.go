@@ -84,7 +84,6 @@ func TestBroadcast(t *testing.T) {
 		"no message":        {append(broadcast[:6:6], "--message", message+".none"), "no such file"},
 		"no file":           {append([]string{"broadcast"}, broadcast[2:]...), "no file of subscriptions"},
 		"no subscriptions":  {[]string{"broadcast", subs + ".none", "--keys", keys, "--subject", "mailto:you@example.com", "--message", message}, "no such file"},
-		"padding":           {append(broadcast, "--padding", "max"), "want none or fit"},
 		"subject":           {append(broadcast[:4:4], "--subject", "mailto:you@localhost", "--message", message), "localhost"},
 	} {
 		if _, said, code := command(t, service, "", r.args...); code != 2 || !strings.Contains(said, r.want) {
