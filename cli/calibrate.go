@@ -82,7 +82,7 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 	}
 	rec, out, err := newRun(plan, record.Run{
 		Patterns: []string{calibrationPattern + baseline.Stage}, Seed: record.DefaultSeed, Precision: calibrationPrecision,
-		Budget: budget, Commit: commit(cmd.Context()),
+		Budget: budget, Commit: commit(),
 	}, "", "calibration-")
 	if err != nil {
 		return err
