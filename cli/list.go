@@ -71,11 +71,7 @@ func listCases(cmd *cobra.Command, suites []lab.Suite) error {
 		}
 		line := ""
 		for _, o := range s.Options {
-			chosen := choicesOf(cmd, s)[o.Name]
-			if len(chosen) == 0 {
-				chosen = o.Defaults()
-			}
-			text := "  --" + o.FlagName() + " " + valuesText(&o, chosen)
+			text := "  --" + o.FlagName() + " " + valuesText(&o)
 			if line != "" && len(line)+len(text) > helpWidth {
 				fmt.Fprintln(&b, line)
 				line = ""
