@@ -68,7 +68,7 @@ func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons in
 	plan := lab.NewPlan(entries, budget)
 	rec, out, err := newRun(plan, record.Run{
 		Patterns: []string{baseline.Stage}, Seed: record.DefaultSeed, Precision: calibrationPrecision,
-		Budget: budget, Commit: commit(cmd.Context()),
+		Budget: budget, Commit: commit(),
 	}, "", "calibration-")
 	if err != nil {
 		return err

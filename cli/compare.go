@@ -41,7 +41,7 @@ in the same run, so that a slower machine cancels out. That is advice, which --g
 refuses: runs of the same code differ too, and how often is printed with it.
 
 Runs of different machines are refused: --force compares them anyway.`,
-		Example: p.suites.example().expand(`  postage compare before.txt after.txt
+		Example: p.suites.expand(`  postage compare before.txt after.txt
   postage compare before.txt latest --markdown
   postage compare run.txt --gate
   postage compare --gate --markdown >> "$GITHUB_STEP_SUMMARY"

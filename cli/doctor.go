@@ -28,7 +28,7 @@ and why not. With --calibrate it measures that: it makes many comparisons whose 
 known, through the very same code as ` + "`run`" + `. Each compares a contender of a stage with itself
 and with itself slowed by 1, 2, 3 or 5%, and the verdicts are counted. Ctrl-C ends it with what was
 measured so far.`,
-		Example: p.suites.example().expand(`  postage doctor
+		Example: p.suites.expand(`  postage doctor
   postage doctor --calibrate --comparisons 60
   postage doctor --calibrate --stage {stage}
   postage doctor --calibrate --record FILE`),

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,24 +29,17 @@ Times are taken as a multiple of an anchor's in the same run, so that a machine 
 slower as a whole cancels out. The anchor is the case's baseline in its module version. Each
 anchor, and each machine, has a trend of its own. A change has at least 5 runs on either
 side. In a row that never changed one is found in at most 5% of all trends.`,
-		Example: p.suites.example().expand(`  postage history --row {case}/{part}
+		Example: p.suites.expand(`  postage history --row {case}/{part}
   postage history ./records --row {case}/{part}`),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return hinted(fmt.Errorf("want one folder, not %d arguments", len(args)), "a history is a folder of records: `postage history FOLDER --row ROW` (docs/history.md)")
-			}
-			return nil
-		},
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if row == "" {
-				return hinted(errors.New("--row is missing: whose history?"), "`postage show` prints the rows of a run")
-			}
 			return printTrends(cmd, strings.Join(args, ""), row, page, flags.form(cmd))
 		},
 	}
 	cmd.Flags().StringVar(&row, "row", "", "print how this `row` changed: its name, or key=value parts that no other row has")
 	cmd.Flags().StringVar(&page, "html", "", "make a page, for a browser, in `file`")
 	flags.register(cmd, "html")
+	_ = cmd.MarkFlagRequired("row") // there is such a flag
 	return cmd
 }
 

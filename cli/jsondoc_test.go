@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -18,11 +17,8 @@ import (
 	"postage/internal/feature/loadagainst"
 	"postage/internal/feature/profile"
 	"postage/internal/feature/show"
-	"postage/internal/kit/report"
-	"postage/internal/test/reporttest"
 	"postage/internal/verdict"
 	"postage/load"
-	"postage/record"
 )
 
 // figureForm is what an interval is in JSON: see TestFigureForm.
@@ -36,7 +32,7 @@ type figureForm struct {
 var forms = map[string]any{
 	"Figure": figureForm{}, "Ratio": show.Ratio{}, "Rate": rateForm{}, "Machine": show.Machine{},
 	"Run": show.RecordForm{}, "Comparison": show.ChangesForm{}, "Claims": claims.ListForm{}, "Trend": history.Form{},
-	"Counts": bench.CountedRun{}, "List": listForm{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Load against": loadagainst.Form{}, "Profile": profile.Summary{},
+	"Counts": bench.CountedRun{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Load against": loadagainst.Form{}, "Profile": profile.Summary{},
 }
 
 // kinds are what the page calls types.
@@ -130,29 +126,5 @@ func TestSchema(t *testing.T) {
 	}
 	for heading := range rows {
 		t.Errorf("%s: fields of no form", heading)
-	}
-}
-
-// JSON of commands that is not of a record. HTML characters in texts are not escaped.
-func TestCommandsJSON(t *testing.T) {
-	number := func(f float64) *float64 { return &f }
-	why := "the <name> & version are another's"
-	machine := record.Machine{GOOS: "linux", GOARCH: "amd64", CPU: "CPU <R> & more", Cores: 2, Go: "go1.26.0", Load: number(0.5)}
-	rate := rateForm{Count: 1, Of: 100, Value: 0.01, Low: 0.001, High: 0.05}
-	none := map[string]string{}
-	for name, form := range map[string]any{
-		"list": listForm{1, []listed{{Name: "Encode/msg=order/op=encode/codec=a", Stage: "encode", Case: "Encode/msg=order/op=encode", Doc: "How?", Contender: "codec=a",
-			Role: record.RoleBaseline, Baseline: "codec=a", Settings: map[string]string{"codec": "a"}, Properties: none, Checks: "it decodes"},
-			{Name: "Encode/x=1/codec=b", Settings: none, Properties: none, NotPossible: &why}}},
-		"doctor": doctorForm{3, show.MachineOf(&machine), []string{"It is <busy>."}, "Not now.", &calibrationForm{"encode", 100, 0.01, []sizeForm{{0.02, rate, rate, rate, rate}}}},
-	} {
-		var b bytes.Buffer
-		if err := report.WriteJSON(&b, form); err != nil {
-			t.Fatal(err)
-		}
-		reporttest.Golden(t, name+".json", b.Bytes())
-		if bytes.Contains(b.Bytes(), []byte(`\u00`)) {
-			t.Errorf("%s: escaped:\n%s", name, b.String())
-		}
 	}
 }

@@ -10,14 +10,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
-	"postage/internal/kit/report"
 	"postage/internal/kit/words"
 	"postage/lab"
 	"postage/record"
 )
 
 func (p program) listCommand() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN...]",
 		Short: "List the cases and rows that can be measured",
@@ -26,12 +24,12 @@ a run that refine them. Cases that differ in one key share a line, which is a pa
 for them. A star marks what a first look takes.
 
 With a pattern it lists the rows: contender, role, module, what the proof checks.
-"all" lists every row. --json has settings and properties too.
+"all" lists every row.
 
-` + p.suites.example().expand(patternHelp),
-		Example: p.suites.example().expand(`  postage list
+` + p.suites.expand(patternHelp),
+		Example: p.suites.expand(`  postage list
   postage list {some}
-  postage list {case} --json`),
+  postage list {case}/{part}`),
 		ValidArgsFunction: p.suites.completePatterns,
 	}
 	_, twice := p.suites.addOptions(cmd)
@@ -48,15 +46,11 @@ With a pattern it lists the rows: contender, role, module, what the proof checks
 		if err := cmp.Or(err, unusedOption(cmd, entries)); err != nil {
 			return err
 		}
-		switch {
-		case asJSON:
-			return listJSON(cmd.OutOrStdout(), entries)
-		case len(args) > 0:
+		if len(args) > 0 {
 			return listRows(cmd.OutOrStdout(), entries)
 		}
 		return listCases(cmd, suites)
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -75,97 +69,77 @@ func listCases(cmd *cobra.Command, suites []lab.Suite) error {
 		for _, g := range groupsOf(s) {
 			b.WriteString(g.line())
 		}
-		writeOptions(&b, s.Options, choicesOf(cmd, s))
+		line := ""
+		for _, o := range s.Options {
+			text := "  --" + o.FlagName() + " " + valuesText(&o)
+			if line != "" && len(line)+len(text) > helpWidth {
+				fmt.Fprintln(&b, line)
+				line = ""
+			}
+			line += text
+		}
+		if line != "" {
+			fmt.Fprintln(&b, line)
+		}
 	}
 	fmt.Fprintf(&b, "%s. A pattern lists the rows that it names: `%s`.\n", words.Counted(number, "case"), called(cmd.Root().Name(), "postage list KEY=VALUE"))
 	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
 	return err
 }
 
-// A group is cases whose names have the same keys, and values that differ in one key at a time.
-// Keys of options are left out.
+// A group is cases whose names have the same keys, without those of options.
 type group struct {
-	keys         []string
-	values       [][]string // of each key
-	fewest, most int        // contenders, without floors and control
-	first        bool       // a first look takes some
-	question     string     // the first case's
+	keys         record.Keys // of the first case
+	values       [][]string  // of each key
+	fewest, most int         // contenders, without floors and control
+	first        bool        // a first look takes some
+	question     string      // the first case's
 }
 
 // groupsOf are the suite's cases in groups.
-func groupsOf(s *lab.Suite) []*group {
-	var groups []*group
+func groupsOf(s *lab.Suite) (groups []*group) {
 	for i := range s.Cases {
-		groups = append(groups, groupOf(&s.Cases[i], s.Options))
-	}
-	for merged := true; merged; {
-		merged = false
-		for i := 0; i < len(groups); i++ {
-			for j := i + 1; j < len(groups); j++ {
-				if groups[i].take(groups[j]) {
-					groups = slices.Delete(groups, j, j+1)
-					merged = true
-					j--
-				}
+		c := &s.Cases[i]
+		var keys record.Keys
+		for _, key := range record.KeysOf(c.Name) {
+			if !slices.ContainsFunc(s.Options, func(o lab.Option) bool { return o.Name == key.Name }) {
+				keys = append(keys, key)
 			}
 		}
+		if len(keys) == 0 {
+			keys = record.KeysOf(c.Name)
+		}
+		at := slices.IndexFunc(groups, func(g *group) bool { return g.takes(keys) })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, &group{keys: keys, values: make([][]string, len(keys)), fewest: len(c.Contenders), question: c.Doc})
+		}
+		groups[at].add(c, keys)
 	}
 	return groups
 }
 
-func groupOf(c *lab.Case, options []lab.Option) *group {
-	g := &group{first: c.Headline, question: c.Doc}
-	for _, contender := range c.Contenders {
-		if !contender.Floor {
-			g.fewest++
-		}
-	}
-	g.most = g.fewest
-	names, own := record.KeysOf(c.Name), record.Keys{}
-	for _, key := range names {
-		if !slices.ContainsFunc(options, func(o lab.Option) bool { return o.Name == key.Name }) {
-			own = append(own, key)
-		}
-	}
-	if len(own) == 0 {
-		own = names
-	}
-	for _, key := range own {
-		g.keys = append(g.keys, key.Name)
-		g.values = append(g.values, []string{key.Value})
-	}
-	return g
+// takes says whether a case of these keys is of the group. A stage tells its questions apart by the
+// key slice: no group has two of its values.
+func (g *group) takes(keys record.Keys) bool {
+	return keys.Get("slice") == g.keys.Get("slice") &&
+		slices.EqualFunc(keys, g.keys, func(a, b record.Key) bool { return a.Name == b.Name })
 }
 
-// slice is the key by which a stage tells its questions apart: no line has several.
-const slice = "slice"
-
-// take adds the cases of another group, if at most one key has other values.
-func (g *group) take(other *group) bool {
-	if !slices.Equal(g.keys, other.keys) {
-		return false
-	}
-	differs := -1
-	for i := range g.values {
-		if slices.Equal(g.values[i], other.values[i]) {
-			continue
-		}
-		if differs >= 0 || g.keys[i] == slice {
-			return false
-		}
-		differs = i
-	}
-	if differs >= 0 {
-		for _, v := range other.values[differs] {
-			if !slices.Contains(g.values[differs], v) {
-				g.values[differs] = append(g.values[differs], v)
-			}
+func (g *group) add(c *lab.Case, keys record.Keys) {
+	for i, key := range keys {
+		if !slices.Contains(g.values[i], key.Value) {
+			g.values[i] = append(g.values[i], key.Value)
 		}
 	}
-	g.fewest = min(g.fewest, other.fewest)
-	g.most = max(g.most, other.most)
-	g.first = g.first || other.first
-	return true
+	ways := 0
+	for _, contender := range c.Contenders {
+		if !contender.Floor {
+			ways++
+		}
+	}
+	g.fewest, g.most = min(g.fewest, ways), max(g.most, ways)
+	g.first = g.first || c.Headline
 }
 
 // line is the group's pattern, how many contenders its cases have, and its question as far as there
@@ -173,7 +147,7 @@ func (g *group) take(other *group) bool {
 func (g *group) line() string {
 	var parts []string
 	for i, key := range g.keys {
-		parts = append(parts, key+"="+strings.Join(g.values[i], ","))
+		parts = append(parts, key.Name+"="+strings.Join(g.values[i], ","))
 	}
 	star := " "
 	if g.first {
@@ -183,34 +157,10 @@ func (g *group) line() string {
 	if g.most > g.fewest {
 		ways += "-" + fmt.Sprint(g.most)
 	}
-	text := fmt.Sprintf("%s %-29s %5s  %s", star, strings.Join(parts, "/"), ways, g.question)
-	return ansi.Truncate(text, helpWidth, "…") + "\n"
-}
-
-// writeOptions writes each option with its values, the chosen ones first.
-func writeOptions(b *strings.Builder, options []lab.Option, choices lab.Choices) {
-	line := ""
-	for i := range options {
-		o := &options[i]
-		chosen := choices[o.Name]
-		if len(chosen) == 0 {
-			chosen = o.Defaults()
-		}
-		text := "--" + o.FlagName() + " " + valuesText(o, chosen)
-		if line != "" && len(line)+len(text) > helpWidth-2 {
-			fmt.Fprintf(b, "%s\n", line)
-			line = ""
-		}
-		line += "  " + text
-		if len(line) > helpWidth {
-			at := strings.LastIndexByte(line[:helpWidth], '|') + 1
-			fmt.Fprintf(b, "%s\n", line[:at])
-			line = "      " + line[at:]
-		}
-	}
-	if line != "" {
-		fmt.Fprintf(b, "%s\n", line)
-	}
+	pattern := strings.ReplaceAll(ansi.Wrap(strings.Join(parts, "/"), helpWidth-10, ",/"), "\n", "\n    ")
+	last := pattern[strings.LastIndexByte(pattern, '\n')+1:]
+	question := ansi.Truncate(g.question, max(0, helpWidth-len(last)-max(0, 29-len(last))-11), "…")
+	return fmt.Sprintf("%s %-29s %5s  %s", star, pattern, ways, question) + "\n"
 }
 
 // indented wraps a text, with its first line after a title.
@@ -219,7 +169,7 @@ func indented(title, text string) string {
 	return title + strings.ReplaceAll(ansi.Wordwrap(text, helpWidth-len(title), ""), "\n", space)
 }
 
-// listRows lists rows, below their cases. A proof that most rows of a case have is said once.
+// listRows lists rows, below their cases. What the baseline's proof checks is said once.
 func listRows(w io.Writer, entries []lab.Entry) error {
 	modules := lab.Modules()
 	var b strings.Builder
@@ -241,29 +191,13 @@ func listRows(w io.Writer, entries []lab.Entry) error {
 func listCase(b *strings.Builder, rows []lab.Entry, modules map[string]string) {
 	c := rows[0].Case
 	fmt.Fprintf(b, "%s\n%s\n", c.Name, indented("  ", c.Doc))
-	checks := commonest(rows)
+	checks := c.Contenders[0].Checks
 	if checks != "" {
 		fmt.Fprintf(b, "%s\n", indented("  proof: ", checks))
 	}
 	for i := range rows {
 		listRow(b, &rows[i], modules, checks)
 	}
-}
-
-// commonest is the proof that most of the rows have.
-func commonest(rows []lab.Entry) (checks string) {
-	times := map[string]int{}
-	for i := range rows {
-		c := &rows[i].Contender
-		if c.NotPossible != "" || rows[i].Role == record.RoleControl {
-			continue
-		}
-		times[c.Checks]++
-		if times[c.Checks] > times[checks] {
-			checks = c.Checks
-		}
-	}
-	return checks
 }
 
 func listRow(b *strings.Builder, e *lab.Entry, modules map[string]string, checks string) {
@@ -288,48 +222,6 @@ func listRow(b *strings.Builder, e *lab.Entry, modules map[string]string, checks
 	if c.Checks != checks {
 		fmt.Fprintf(b, "%s\n", indented("      proof: ", c.Checks))
 	}
-}
-
-// The JSON of a list, version 1.
-type (
-	// listed is a row that can be measured, as `list` prints it.
-	listed struct {
-		Name        string            `json:"name"`
-		Stage       string            `json:"stage"`
-		Case        string            `json:"case"`
-		Doc         string            `json:"doc"`
-		Headline    bool              `json:"headline"`
-		Contender   string            `json:"contender"`
-		Role        record.Role       `json:"role"`
-		Baseline    string            `json:"baseline"`
-		Module      string            `json:"module"`
-		Settings    map[string]string `json:"settings"`
-		Properties  map[string]string `json:"properties"`
-		Checks      string            `json:"checks"`
-		NotPossible *string           `json:"not_possible"`
-	}
-	listForm struct {
-		Version int      `json:"version"`
-		Rows    []listed `json:"rows"`
-	}
-)
-
-func listJSON(w io.Writer, entries []lab.Entry) error {
-	modules := lab.Modules()
-	rows := []listed{}
-	for _, e := range entries {
-		c := &e.Contender
-		row := listed{
-			Name: e.Row(), Stage: e.Stage, Case: e.Case.Name, Doc: e.Case.Doc, Headline: e.FirstLook(),
-			Contender: c.Name, Role: e.Role, Baseline: e.Case.Baseline,
-			Module: strings.TrimSpace(c.Module + " " + modules[c.Module]), Settings: report.Map(c.Settings), Properties: report.Map(c.Properties), Checks: c.Checks,
-		}
-		if c.NotPossible != "" {
-			row.NotPossible = &c.NotPossible
-		}
-		rows = append(rows, row)
-	}
-	return report.WriteJSON(w, listForm{1, rows})
 }
 
 // completePatterns completes the parts that rows are made of.

@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -153,14 +156,23 @@ func (p program) rootFor(args []string) *cobra.Command {
 	return p.newRoot()
 }
 
+// version is the program's, the commit that it was built from, and Go's.
+func version() string {
+	number, commit := "(devel)", "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		number = cmp.Or(info.Main.Version, number)
+		commit = cmp.Or(commitOf(info), commit)
+	}
+	return fmt.Sprintf("%s, commit %s, %s %s/%s", number, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func (p program) newRoot() *cobra.Command {
-	version := false
 	root := &cobra.Command{
 		Use:   p.name,
 		Short: "Tells what a message costs",
 		Long: `Postage measures what a message costs on this machine, with proof that every
 contender did the work, an honest interval, and the distance to the physical floor.`,
-		Example: p.suites.example().expand(`  postage run                          a first look at every stage, 90 seconds
+		Example: p.suites.expand(`  postage run                          a first look at every stage, 90 seconds
   postage run {some}
   postage bring orders.ndjson          your own message
   postage bench ./... --against main   your own benchmarks
@@ -168,25 +180,10 @@ contender did the work, an honest interval, and the distance to the physical flo
   postage doctor                       can this machine's figures be trusted?`),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			hint := "`postage --help` lists the commands"
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				hint = "did you mean `postage " + near[0] + "`?"
-			}
-			return hinted(fmt.Errorf("unknown command %q", args[0]), hint)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if version {
-				return printVersion(cmd)
-			}
-			return cmd.Help()
-		},
+		Version:       version(),
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.Flags().BoolVar(&version, "version", false, "print the version")
-	root.SuggestionsMinimumDistance = 2
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprint(".FlagUsagesWrapped ", helpWidth)))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted(err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath()))
@@ -197,7 +194,7 @@ contender did the work, an honest interval, and the distance to the physical flo
 	}{
 		{"Measure:", append(p.others(), p.runCommand(), benchCommand())},
 		{"Read and compare:", []*cobra.Command{p.showCommand(), p.compareCommand(), p.historyCommand()}},
-		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand()}},
+		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, cmd := range group.commands {

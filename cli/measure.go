@@ -142,7 +142,7 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 	}
 	run.Seed, run.Precision, run.Budget = f.seed, float64(f.precision), f.budget
 	if sides == nil {
-		run.Commit = commit(cmd.Context())
+		run.Commit = commit()
 	} else {
 		run.Commit, run.Vary = sides.Now().Commit, sides.Text()
 		run.Warnings = append(run.Warnings, sides.Told()...)

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,34 +14,16 @@ import (
 	"postage/record"
 )
 
-// optionFlag is the flag of the options that have one name, in one suite or in several. Its text is
-// values with commas between them: each is measured. In a suite that does not allow a value, the
-// flag leaves the option alone.
-type optionFlag struct {
-	name    string   // of the options
-	suites  []string // what it sets in each suite: "send: requests under way, 8 | 1 | 64"
-	allowed []string // by any of the suites
-	values  []string
-}
+// optionOf marks the flag of the options that have one name, in one suite or in several, with that
+// name. The flag's values are measured one after the other. In a suite that does not allow a value,
+// it leaves the option alone.
+const optionOf = "option"
 
-func (f *optionFlag) String() string { return strings.Join(f.values, ",") }
-func (f *optionFlag) Type() string   { return "values" }
-func (f *optionFlag) Set(text string) error {
-	values := strings.Split(text, ",")
-	for _, v := range values {
-		if !slices.Contains(f.allowed, v) {
-			return fmt.Errorf("%s cannot be %q: want %s", f.name, v, strings.Join(f.allowed, ", "))
-		}
-	}
-	f.values = values
-	return nil
-}
-
-// valuesText has the values of an option, with the chosen ones before the others: "0%,2%|0.5%|5%".
-func valuesText(o *lab.Option, chosen []string) string {
-	text := strings.Join(chosen, ",")
+// valuesText has the values of an option, the defaults before the others: "0%,2%|0.5%|5%".
+func valuesText(o *lab.Option) string {
+	text := strings.Join(o.Defaults(), ",")
 	for _, v := range o.Values {
-		if !slices.Contains(chosen, v) {
+		if !slices.Contains(o.Defaults(), v) {
 			text += "|" + v
 		}
 	}
@@ -49,38 +32,32 @@ func valuesText(o *lab.Option, chosen []string) string {
 
 // addOptions adds the flags of the suites' options to a command, and returns their names.
 func (all suites) addOptions(cmd *cobra.Command) (names []string, err error) {
-	flags := map[string]*optionFlag{}
+	flags := cmd.Flags()
 	for _, suite := range all {
 		for _, o := range suite.Options {
 			name := o.FlagName()
-			if flags[name] == nil {
-				flags[name] = &optionFlag{name: o.Name}
+			usage := fmt.Sprintf("%s: %s, %s", suite.Stage, o.Doc, strings.ReplaceAll(valuesText(&o), "|", " | "))
+			switch f := flags.Lookup(name); {
+			case f == nil:
+				flags.StringSlice(name, nil, usage)
+				_ = flags.SetAnnotation(name, optionOf, []string{o.Name})
 				names = append(names, name)
-			}
-			f := flags[name]
-			f.suites = append(f.suites, fmt.Sprintf("%s: %s, %s", suite.Stage, o.Doc, strings.ReplaceAll(valuesText(&o, o.Defaults()), "|", " | ")))
-			for _, v := range o.Values {
-				if !slices.Contains(f.allowed, v) {
-					f.allowed = append(f.allowed, v)
-				}
+			case f.Annotations[optionOf] == nil:
+				err = errors.Join(err, fmt.Errorf("the option --%s of %s: there is such a flag already", name, suite.Stage))
+			default:
+				f.Usage += "; " + usage
 			}
 		}
-	}
-	for _, name := range names {
-		if cmd.Flags().Lookup(name) != nil {
-			err = errors.Join(err, fmt.Errorf("the option --%s of %s: there is such a flag already", name, flags[name].suites[0]))
-			continue
-		}
-		cmd.Flags().Var(flags[name], name, strings.Join(flags[name].suites, "; "))
 	}
 	return names, err
 }
 
-// optionsGiven are the options' flags that the command was given.
-func optionsGiven(cmd *cobra.Command) (given []*optionFlag) {
+// choices are the values that the command was given of options.
+func choices(cmd *cobra.Command) lab.Choices {
+	given := lab.Choices{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if option, ok := f.Value.(*optionFlag); ok {
-			given = append(given, option)
+		if option := f.Annotations[optionOf]; option != nil {
+			given[option[0]] = f.Value.(pflag.SliceValue).GetSlice()
 		}
 	})
 	return given
@@ -89,24 +66,11 @@ func optionsGiven(cmd *cobra.Command) (given []*optionFlag) {
 // optionNames are the flags that the suites' options have.
 func optionNames(cmd *cobra.Command) (names []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, ok := f.Value.(*optionFlag); ok {
+		if f.Annotations[optionOf] != nil {
 			names = append(names, f.Name)
 		}
 	})
 	return names
-}
-
-// choicesOf are what the command's flags say of a suite's options.
-func choicesOf(cmd *cobra.Command, suite *lab.Suite) lab.Choices {
-	choices := lab.Choices{}
-	for _, f := range optionsGiven(cmd) {
-		for _, o := range suite.Options {
-			if o.Name == f.name {
-				choices[o.Name] = f.values
-			}
-		}
-	}
-	return choices
 }
 
 // made are the suites with their cases, by the options that the command was given. It fails if a
@@ -114,7 +78,7 @@ func choicesOf(cmd *cobra.Command, suite *lab.Suite) lab.Choices {
 func (all suites) made(cmd *cobra.Command) ([]lab.Suite, error) {
 	suites := slices.Clone(all)
 	for i := range suites {
-		suites[i].Cases = suites[i].Made(choicesOf(cmd, &suites[i]))
+		suites[i].Cases = suites[i].Made(choices(cmd))
 	}
 	if err := lab.Check(suites); err != nil {
 		return nil, fmt.Errorf("these suites cannot be measured: %w", err)
@@ -151,24 +115,25 @@ func askServer(cmd *cobra.Command, suite *lab.Suite) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	choices := choicesOf(cmd, suite)
+	asked := choices(cmd)
 	for name, value := range found {
-		if given, ok := choices[name]; ok && !slices.Equal(given, []string{value}) {
+		if given, ok := asked[name]; ok && !slices.Equal(given, []string{value}) {
 			return hinted(fmt.Errorf("%s=%s was asked for, and the server in use has %s=%s", name, strings.Join(given, ","), name, value), "leave out the flag: rows are named by what the server is")
 		}
-		choices[name] = []string{value}
+		asked[name] = []string{value}
 	}
-	suite.Cases = suite.Made(choices)
+	suite.Cases = suite.Made(asked)
 	return nil
 }
 
 // unusedOption is an error if a value that the command was given is in none of the rows.
 func unusedOption(cmd *cobra.Command, entries []lab.Entry) error {
-	for _, f := range optionsGiven(cmd) {
-		for _, value := range f.values {
-			has := func(e lab.Entry) bool { return record.KeysOf(e.Case.Name).Get(f.name) == value }
+	given := choices(cmd)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		for _, value := range given[name] {
+			has := func(e lab.Entry) bool { return record.KeysOf(e.Case.Name).Get(name) == value }
 			if !slices.ContainsFunc(entries, has) {
-				return hinted(fmt.Errorf("%s=%s: none of the rows has it", f.name, value), "`postage list` shows which cases there are, and the options of each stage")
+				return hinted(fmt.Errorf("%s=%s: none of the rows has it", name, value), "`postage list` shows which cases there are, and the options of each stage")
 			}
 		}
 	}

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -61,7 +58,7 @@ func (p program) runCommand() *cobra.Command {
 floors, and prints what to use and a table for each case. Without a pattern it takes a first look:
 an answer to each stage's question in 90 seconds. "all" measures everything.
 
-` + p.suites.example().expand(patternHelp) + `
+` + p.suites.expand(patternHelp) + `
 
 Every contender proves that it does the work before it is timed. The record is saved as
 it grows: Ctrl-C loses no finished block, a kill at most the last few of a long run.
@@ -69,7 +66,7 @@ it grows: Ctrl-C loses no finished block, a kill at most the last few of a long 
 Exit status: 0 measured, except rows that say why they could not be; 1 some row failed
 its proof; 2 wrong usage, the tool itself failed, or nothing could be measured; 130
 interrupted.`,
-		Example: p.suites.example().expand(`  postage run
+		Example: p.suites.expand(`  postage run
   postage run {case} --budget 90s
   postage run {some} {part} --precision 0.5%
   postage run all --budget 1h --json > all.json
@@ -187,39 +184,25 @@ func say(cmd *cobra.Command, format string, a ...any) {
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", name, called(name, fmt.Sprintf(format, a...)))
 }
 
-// commit is the one that this program was built from, "" if it is not known. "go run" does not
-// store it in the program, but has just built it: git knows the commit if the current folder is in
-// the source.
-func commit(ctx context.Context) string {
+// commit is the one that this program was built from, "" if the program does not know it, as "go
+// run" does not store it.
+func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
-	settings := map[string]string{}
+	return commitOf(info)
+}
+
+func commitOf(info *debug.BuildInfo) (revision string) {
+	dirty := ""
 	for _, s := range info.Settings {
-		settings[s.Key] = s.Value
-	}
-	if revision := settings["vcs.revision"]; revision != "" {
-		if settings["vcs.modified"] == "true" {
-			revision += build.Dirty
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = build.Dirty
 		}
-		return revision
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	root, ok := sourceOf(ctx, info)
-	if !ok {
-		return ""
-	}
-	cache, err := build.Output(ctx, "", "go", "env", "GOCACHE")
-	if err != nil || !strings.HasPrefix(program, filepath.Join(os.TempDir(), "go-build")) && !strings.HasPrefix(program, cache+string(filepath.Separator)) {
-		return "" // built at another time, perhaps from other code
-	}
-	source, err := build.WorkingTree(ctx, root)
-	if err != nil {
-		return ""
-	}
-	return source.Commit
+	return revision + dirty
 }

@@ -97,45 +97,26 @@ func (all suites) serveCommand() *cobra.Command {
 	}
 }
 
-// An example is a row of the suites', for help texts.
-type example struct {
-	Case, Row string // whole names
-	Some      string // a pattern for several cases: the stage and a part of the case
-	Part      string // the parts that identify the contender
-}
-
-// example is of the first case of the first look that needs no server, or the first there is.
-func (all suites) example() example {
-	var first lab.Suite
+// expand writes a row of the suites into a help text: {stage}, {case}, {some}, a pattern for several
+// cases, and {part}, which identifies the contender. If there is one, it is of a first look,
+// and needs no server.
+func (all suites) expand(text string) string {
+	const none = "Stage/key=value"
+	name, part := none, "lib=name"
 	for _, suite := range all {
-		cases := suite.Made(nil)
-		for i, c := range cases {
-			headline := c.Headline && c.Value != record.ValueWall
-			if first.Cases == nil || headline {
-				first = lab.Suite{Stage: suite.Stage, Cases: cases[i : i+1]}
-			}
-			if headline {
-				return exampleOf(first)
-			}
+		entries := lab.Entries([]lab.Suite{suite})
+		at := slices.IndexFunc(entries, func(e lab.Entry) bool {
+			return e.Role == record.RoleContender && e.Case.Headline && e.Case.Value != record.ValueWall
+		})
+		if at < 0 && (len(entries) == 0 || name != none) {
+			continue
+		}
+		name = entries[max(0, at)].Case.Name
+		part, _, _ = strings.Cut(entries[max(0, at)].Contender.Name, "/")
+		if at >= 0 {
+			break
 		}
 	}
-	return exampleOf(first)
-}
-
-// exampleOf is of a suite's first case.
-func exampleOf(suite lab.Suite) example {
-	entries := lab.Entries([]lab.Suite{suite})
-	if len(entries) == 0 {
-		return example{"Stage/key=value", "Stage/key=value/lib=name", "Stage/key=value", "lib=name"}
-	}
-	e := entries[max(0, slices.IndexFunc(entries, func(e lab.Entry) bool { return e.Role == record.RoleContender }))]
-	parts := strings.Split(e.Case.Name, "/")
-	part, _, _ := strings.Cut(e.Contender.Name, "/")
-	return example{e.Case.Name, e.Row(), parts[0] + "/" + parts[len(parts)-1], part}
-}
-
-// expand writes the example into a help text: {stage}, {case}, {row}, {some} and {part}.
-func (x example) expand(text string) string {
-	stage, _, _ := strings.Cut(x.Case, "/")
-	return strings.NewReplacer("{stage}", strings.ToLower(stage), "{case}", x.Case, "{row}", x.Row, "{some}", x.Some, "{part}", x.Part).Replace(text)
+	parts := strings.Split(name, "/")
+	return strings.NewReplacer("{stage}", strings.ToLower(parts[0]), "{case}", name, "{some}", parts[0]+"/"+parts[len(parts)-1], "{part}", part).Replace(text)
 }

@@ -104,13 +104,13 @@ func TestSuitesOfOthers(t *testing.T) {
 		t.Errorf("%d commands; the page: %v", executed, err)
 	}
 	// It has its own name and rows, and no word of ours.
-	for _, args := range [][]string{{"run", "--help"}, {"--help"}, {"bench", "--help"}, {"load", "--help"}, {"version"}, {"run", "nothing"}, {"unknown"}} {
+	for _, args := range [][]string{{"run", "--help"}, {"--help"}, {"bench", "--help"}, {"load", "--help"}, {"--version"}, {"run", "nothing"}, {"unknown"}} {
 		out, _ := in(filepath.Join(folder, "sums"), args...)
 		if !strings.Contains(out, "sums") || regexp.MustCompile("(^|[\\s`])postage |Encode|--dsn").MatchString(out) {
 			t.Errorf("%q: it says\n%s", args, out)
 		}
 	}
-	if out, err := in(filepath.Join(folder, "sums"), "version"); err != nil || !strings.HasPrefix(out, "sums (devel), commit unknown, go1.") {
+	if out, err := in(filepath.Join(folder, "sums"), "--version"); err != nil || !strings.HasPrefix(out, "sums (devel), commit unknown, go1.") {
 		t.Errorf("its version: %v\n%s", err, out)
 	}
 }

@@ -183,14 +183,11 @@ func writeAnswers(d *report.Doc, cases []*caseOfRun, more string, run bool) {
 		d.Printf("\n")
 	}
 	d.Paragraph("- ", remarks...)
-	var notes []string
-	if more != "" {
-		notes = append(notes, more)
-	}
+	notes := []string{more}
 	if len(all) > 0 && run {
 		notes = append(notes, "To measure a case further: postage run PATTERN.")
 	}
-	d.Paragraph("", notes...)
+	d.Paragraph("", slices.DeleteFunc(notes, func(s string) bool { return s == "" })...)
 }
 
 // writeBelow writes what stands below a line of the table: the case's pattern, unless the line

@@ -41,29 +41,20 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 		}).When(report.Lastly),
 		report.Figures(titled("ratio (95%)", "ratio (95% interval)"), func(r *verdict.Result) string { return ratioText(r, whole) }),
 	}
-	add := func(c result, keep report.Keep) { columns = append(columns, c.When(keep)) }
-	packed := packs(c)
-	unless := func(keep report.Keep) report.Keep { // is there room beside the bandwidth below which a row pays?
-		if packed {
-			return report.IfWide
-		}
-		return keep
-	}
-	add(report.Texts("verdict", verdictText), report.Always)
-	add(report.Figures(titled("×floor", "× floor"), func(r *verdict.Result) string { return report.Known(r.FloorRatio, report.Ratio) }), unless(report.Always))
-	add(report.Figures(byteUnit+"/op", func(r *verdict.Result) string { return report.Count(bytes(r) / perByte) }), unless(report.Lastly))
-	add(report.Figures(titled("allocs", "allocs/op"), func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }), unless(report.Lastly))
-	wall := report.Figures("wall "+unit+titled("", "/op"), func(r *verdict.Result) string {
-		if r.Wall == nil {
-			return ""
-		}
-		return report.Grouped(r.WallOp.Value / per)
-	})
+	columns = append(columns, report.Texts("verdict", verdictText),
+		report.Figures(titled("×floor", "× floor"), func(r *verdict.Result) string { return report.Known(r.FloorRatio, report.Ratio) }).When(report.Lastly),
+		report.Figures(byteUnit+"/op", func(r *verdict.Result) string { return report.Count(bytes(r) / perByte) }).When(report.Lastly),
+		report.Figures(titled("allocs", "allocs/op"), func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }).When(report.Lastly))
 	if any(func(r *verdict.Result) bool { return r.Wall != nil }) {
-		add(wall, unless(report.IfRoom))
+		columns = append(columns, report.Figures("wall "+unit+titled("", "/op"), func(r *verdict.Result) string {
+			if r.Wall == nil {
+				return ""
+			}
+			return report.Grouped(r.WallOp.Value / per)
+		}).When(report.IfRoom))
 	}
 	if any(func(r *verdict.Result) bool { return r.InstructionsOp != nil }) {
-		add(report.Figures("instr/op", InstructionsText), report.IfWide)
+		columns = append(columns, report.Figures("instr/op", InstructionsText).When(report.IfWide))
 	}
 	return append(columns, metricColumns(c, ofCost)...)
 }

@@ -199,16 +199,10 @@ func Footer(d *report.Doc, rec *record.Record) {
 }
 
 func partialText(rec *record.Record) string {
-	command := "run"
-	if len(rec.Rows) > 0 {
-		switch rec.Rows[0].Stage {
-		case "bench":
-			command = "bench"
-		case "calibrate": // it begins anew
-			return "the run was not completed"
-		}
+	if len(rec.Rows) > 0 && rec.Rows[0].Stage == "calibrate" { // it begins anew
+		return "the run was not completed"
 	}
-	return "the run was not completed: `postage " + command + " --resume FILE` continues it"
+	return "the run was not completed: --resume FILE continues it"
 }
 
 // MachineText says what a record was measured with.

@@ -123,15 +123,3 @@ func TestMarkdown(t *testing.T) {
 	reporttest.Golden(t, "record.md", b.Bytes())
 	reporttest.WellFormed(t, b.String())
 }
-
-// What was not completed says how it is gone on with, which a calibration is not.
-func TestPartial(t *testing.T) {
-	for stage, want := range map[string]string{
-		"encode": "the run was not completed: `postage run --resume FILE` continues it", "calibrate": "the run was not completed",
-		"bench": "the run was not completed: `postage bench --resume FILE` continues it",
-	} {
-		if got := partialText(&record.Record{Rows: []record.Row{{Stage: stage}}}); got != want {
-			t.Errorf("%s: %q, want %q", stage, got, want)
-		}
-	}
-}

@@ -251,28 +251,19 @@ func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
 	if excess() <= 0 {
 		return columns
 	}
-	names := 0 // the widest column of texts
-	for i, w := range widthsOf(cells) {
-		if columns[i].Left && w > widthsOf(cells)[names] {
-			names = i
+	for i, c := range columns {
+		if c.Left {
+			rename(cells, i, c.Alike, Values)
 		}
 	}
-	rename(cells, names, columns[names].Alike, Values)
-	shortened := func() bool {
-		length := widthsOf(cells)[names] - excess()
-		return length >= nameLength && rename(cells, names, columns[names].Alike, func(name string) string { return middle(name, length) })
-	}
-	for excess() > 0 && !shortened() && drop(Lastly) {
-	}
-	if excess() > 0 {
-		squeeze(columns, cells, excess())
+	for excess() > 0 && !squeeze(columns, cells, excess()) && drop(Lastly) {
 	}
 	return columns
 }
 
 // squeeze makes a table narrower by that much: it shortens the longest texts in all columns. It
-// leaves a column alone whose texts would no longer differ.
-func squeeze[T any](columns []Column[T], cells [][]string, by int) {
+// leaves a column alone whose texts would no longer differ, and says whether there was none.
+func squeeze[T any](columns []Column[T], cells [][]string, by int) bool {
 	widths := widthsOf(cells)
 	for length := slices.Max(widths); length >= nameLength; length-- {
 		saved := 0
@@ -284,13 +275,15 @@ func squeeze[T any](columns []Column[T], cells [][]string, by int) {
 		if saved < by {
 			continue
 		}
+		whole := true
 		for i, w := range widths {
 			if columns[i].Left && w > length {
-				rename(cells, i, columns[i].Alike, func(name string) string { return middle(name, length) })
+				whole = rename(cells, i, columns[i].Alike, func(name string) string { return middle(name, length) }) && whole
 			}
 		}
-		return
+		return whole
 	}
+	return false
 }
 
 // rename changes the names in a column, if they still differ or may be alike.

@@ -52,18 +52,15 @@ func PlusMinus(i *verdict.Interval) string {
 }
 
 // RatioText prints a ratio with its interval: "1.20 (1.10 to 1.30)".
-func RatioText(i verdict.Interval) string { return spanned(i, Ratio) }
+func RatioText(i verdict.Interval) string {
+	if !i.Bounded() {
+		return Ratio(i.Value) + " (no interval)"
+	}
+	return fmt.Sprintf("%s (%s to %s)", Ratio(i.Value), Ratio(i.Low), Ratio(i.High))
+}
 
 // ShortRatio prints a ratio with its interval: "1.20 (1.10–1.30)".
 func ShortRatio(i verdict.Interval) string { return strings.Replace(RatioText(i), " to ", "–", 1) }
-
-// spanned prints a figure with its interval.
-func spanned(i verdict.Interval, text func(float64) string) string {
-	if !i.Bounded() {
-		return text(i.Value) + " (no interval)"
-	}
-	return fmt.Sprintf("%s (%s to %s)", text(i.Value), text(i.Low), text(i.High))
-}
 
 // Times prints a factor: "3.4×".
 func Times(x float64) string { return Multiple(x) + "×" }
@@ -71,10 +68,8 @@ func Times(x float64) string { return Multiple(x) + "×" }
 // Multiple prints a factor to read, not to compute with.
 func Multiple(x float64) string {
 	switch {
-	case x >= 99.5:
-		return words.Integer(int64(math.Round(x)))
 	case x >= 9.95:
-		return fmt.Sprintf("%.0f", x)
+		return words.Integer(int64(math.Round(x)))
 	case x >= 1.995:
 		return fmt.Sprintf("%.1f", x)
 	}
