@@ -137,10 +137,6 @@ func trafficOf[M any](msg *message[M], brought broughtConfig, rows []contender[M
 	}
 	t.Usual = first(append([]string{brought.Baseline, "codec=json"}, t.Codecs...)...)
 	t.Best = first("codec=pbfast", "codec=sonic/config=default", t.Usual)
-	byFields, err := byField[M]()
-	if err != nil {
-		t.Lost["column="+ByField] = err.Error()
-	}
 	t.Open = func(codec, column string, seed uint64) (Messages, error) {
 		if err := msg.prepare(); err != nil {
 			return nil, err
@@ -150,9 +146,6 @@ func trafficOf[M any](msg *message[M], brought broughtConfig, rows []contender[M
 			row[0], row[1] = int64(i), data
 			return nil
 		}}
-		if column == ByField {
-			whole = byFields
-		}
 		m, err := openMail(msg, rows, codec, seed, whole)
 		return &broughtMail[M]{mail: m}, err
 	}

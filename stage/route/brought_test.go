@@ -88,7 +88,7 @@ func TestBrought(t *testing.T) {
 	if cases[0].Name != "Route/msg=parcel/msgs=1/peer=sink" || names[0] != "codec=cbor/proto=http1/pack=none/lib=pgx/call=exec" {
 		t.Errorf("the first case is %s, its baseline %s", cases[0].Name, names[0])
 	}
-	for _, want := range []string{"codec=json", "codec=own/method=Marshal", "codec=json/column=jsonb", "codec=json/column=fields", "codec=sonic/config=default/proto=grpc"} {
+	for _, want := range []string{"codec=json", "codec=own/method=Marshal", "codec=json/column=jsonb", "codec=sonic/config=default/proto=grpc"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("no row %s in %s", want, names)
 		}

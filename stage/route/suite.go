@@ -1,7 +1,6 @@
 package route
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -150,7 +149,7 @@ func (r *route) newCase(name string, msgs int, place opener) lab.Case {
 			return
 		}
 		row.Settings = w.settings()
-		if row.NotPossible = cmp.Or(r.Lost[w.Codec], r.Lost[w.Column]); row.NotPossible != "" {
+		if row.NotPossible = r.Lost[w.Codec]; row.NotPossible != "" {
 			row.Checks = ""
 		}
 		row.Open = func(ctx context.Context, env lab.Env) (lab.Instance, error) {

@@ -6,11 +6,10 @@ import (
 	"strings"
 
 	"postage/record"
-	"postage/stage/encode"
 )
 
 // A way is a choice at each step, by the name that the step's stage has for it, and the type of the
-// column that messages are stored in, bytea if it is empty; or byField, a column for each field.
+// column that messages are stored in, bytea if it is empty.
 type way struct {
 	Codec, Proto, Pack, Call, Column string
 }
@@ -39,9 +38,6 @@ func (r *route) bare() way {
 
 const floorName = "floor=precomputed"
 
-// byField has a column for each plain field, and one in JSON for the others.
-const byField = "column=" + encode.ByField
-
 // sealed is strict Web Push in place of a compression. It takes 3,993 bytes at most, so a brought
 // message may be too long for it.
 const sealed = "seal=webpush/mode=strict"
@@ -65,9 +61,7 @@ func (r *route) changes(msgs int) (list []way) {
 		way{Codec: r.Best, Proto: "proto=grpc"},
 		way{Codec: r.Best, Call: "lib=pgbulk/call=exec"},
 	)
-	if r.Name != "" {
-		all = append(all, way{Codec: "codec=json", Column: byField})
-	} else if msgs == 1 {
+	if r.Name == "" && msgs == 1 {
 		all = append(all, way{Pack: sealed})
 	}
 	if msgs > 1 {
@@ -160,10 +154,6 @@ func (w way) part(s step) string {
 		parts = append(parts, w.Proto)
 		if w.Pack != "pack=none" {
 			parts = append(parts, w.Pack)
-		}
-	case stepDecode:
-		if w.Column == byField { // which makes another row of what is decoded
-			parts = append(parts, w.Column)
 		}
 	case stepStore:
 		parts = append(parts, way{Call: w.Call, Column: w.Column}.name())

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/bufbuild/protocompile"
-	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -47,16 +46,6 @@ func (s *schema) writePbfastTests(ctx context.Context) error {
 		if err := s.writePbfastTest(filepath.Join(dir, pkg), request); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if pkg == "memory" { // the same for protobuf-go alone
-			plain, err := renamed(request[len(request)-1], "postage.memory", "postage.memory.plain")
-			if err == nil {
-				plain.Name = proto.String("test_messages_memory_plain.proto")
-				err = s.writePbfastTest(filepath.Join(dir, "memoryplain"), append(request[:len(request)-1:len(request)-1], plain))
-			}
-			if err != nil {
-				return fmt.Errorf("%s, plain: %w", name, err)
-			}
-		}
 	}
 	return nil
 }
@@ -76,20 +65,10 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 	if err := s.runPluginOn([]string{"go", "run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", dir, request, own.GetName()); err != nil {
 		return err
 	}
-	if name := filepath.Base(dir); name == "conformance" || name == "memoryplain" {
+	if filepath.Base(dir) == "conformance" {
 		return nil
 	}
 	return s.runPluginOn(s.pbfastPlugin(legacy), "methods=pbfast,methods=reuse,methods=vt", dir, request, own.GetName())
-}
-
-// renamed returns a copy of a file in another protobuf package.
-func renamed(file *descriptorpb.FileDescriptorProto, from, to string) (*descriptorpb.FileDescriptorProto, error) {
-	text, err := prototext.Marshal(file)
-	if err != nil {
-		return nil, err
-	}
-	out := new(descriptorpb.FileDescriptorProto)
-	return out, prototext.Unmarshal([]byte(strings.ReplaceAll(string(text), from, to)), out)
 }
 
 // dependencies returns the files that a file imports, each after its own imports.
