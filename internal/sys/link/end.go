@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net"
-	"os/exec"
 	"syscall"
 )
 
@@ -48,9 +47,6 @@ func (e *End) ListenUDP(addr string) (conn *net.UDPConn, err error) {
 	})
 	return conn, err
 }
-
-// Start starts a program there.
-func (e *End) Start(cmd *exec.Cmd) error { return e.inside(cmd.Start) }
 
 // control sets what TCP sockets of the end have.
 func (e *End) control() func(network, address string, c syscall.RawConn) error {
