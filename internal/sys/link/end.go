@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net"
+	"os/exec"
 	"syscall"
 )
 
@@ -47,6 +48,9 @@ func (e *End) ListenUDP(addr string) (conn *net.UDPConn, err error) {
 	})
 	return conn, err
 }
+
+// Start starts a program there.
+func (e *End) Start(cmd *exec.Cmd) error { return e.inside(cmd.Start) }
 
 // control sets what TCP sockets of the end have.
 func (e *End) control() func(network, address string, c syscall.RawConn) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -133,6 +134,20 @@ func TestNoSuchCongestionControl(t *testing.T) {
 	_, err := Open(t.Context(), Spec{Congestion: "carrierpigeon"})
 	if !errors.Is(err, ErrNotPossible) || !bytes.Contains([]byte(err.Error()), []byte("cc=carrierpigeon: this kernel does not give it")) {
 		t.Error(err)
+	}
+}
+
+// A program that is started at an end sees its device alone.
+func TestStart(t *testing.T) {
+	l := open(t, "rtt=1ms")
+	var out bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), "cat", "/proc/net/dev")
+	cmd.Stdout = &out
+	if err := errors.Join(l.Far.Start(cmd), cmd.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); bytes.Count(out.Bytes(), []byte(":")) != 2 || !bytes.Contains(out.Bytes(), []byte("link0:")) {
+		t.Errorf("it sees %s", text)
 	}
 }
 
