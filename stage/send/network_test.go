@@ -87,8 +87,8 @@ func fastest(t *testing.T, tr *transport, s spec, operations int, bound time.Dur
 }
 
 // A small answer comes after the round trips of its connection's handshake and one for the request:
-// TCP 1 and TLS 1.3 1, with tickets too; QUIC 1; with 0-RTT none. grpc-go needs one more: it waits for
-// the server's SETTINGS, which are sent when the handshake is done.
+// TCP 1 and TLS 1.3 1, with tickets too; QUIC 1; with 0-RTT none. grpc-go needs one more: it waits
+// for the server's SETTINGS, which are sent when the handshake is done.
 func TestRoundTrips(t *testing.T) {
 	needsNetwork(t)
 	const rtt = 100 * time.Millisecond
