@@ -38,31 +38,6 @@ func TestProofSeesSilentJSON(t *testing.T) {
 	}
 }
 
-// A client that sends one content type and accepts another.
-func TestProofSeesAnotherAnswer(t *testing.T) {
-	s, m := one("create"), byName("cbor")
-	needServer(t)
-	in, err := newInstance(t.Context(), s, m, func(in *instance) (caller, error) {
-		config, err := in.reach.Config()
-		if err != nil {
-			return nil, err
-		}
-		config.ContentType, config.AcceptContentTypes = m.contentType, "application/json"
-		c, err := newClient(config, in.reach.Namespace, &in.kind)
-		if err != nil {
-			return nil, err
-		}
-		return &throughClient{client: c, in: in}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantError(t, in.Prove(t.Context()), `the request accepts "application/json", want "application/cbor"`)
-	if err := in.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // A body must have the content type that its header names.
 func TestProofReadsBodies(t *testing.T) {
 	m := byName("cbor")
@@ -76,6 +51,7 @@ func TestProofReadsBodies(t *testing.T) {
 		"the response says it is": func(e *exchange) { e.response = []byte(`{"kind":"ConfigMap"}`) },
 		"the request has no body": func(e *exchange) { e.request = nil },
 		"the response is":         func(e *exchange) { e.received = "application/json" },
+		"the request accepts":     func(e *exchange) { e.accepts = "application/json" },
 		"HTTP 409":                func(e *exchange) { e.status = 409 },
 		"says it is \"application/cbor\" and begins with \"{": func(e *exchange) { e.method, e.request = "PATCH", []byte(`{"kind":"Release"}`) },
 	} {
@@ -160,34 +136,6 @@ func TestProofWantsTheMistake(t *testing.T) {
 	wantError(t, in.Prove(t.Context()), `"application/vnd.kubernetes.protobuf", want "application/json"`)
 	if err := in.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// If no content type is set, client-go's generated clients send protobuf. Those of the page's time
-// sent JSON.
-func TestClientGoDefault(t *testing.T) {
-	needServer(t)
-	r, err := reachOf(testServer(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := r.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := kindByName("configmap")
-	c, err := newClient(config, r.Namespace, &k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
-	c.tap.on.Store(true)
-	o := k.make(metav1.ObjectMeta{Name: "default"})
-	if _, err := c.create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-		t.Fatal(err)
-	}
-	if e := c.tap.take()[0]; e.sent != "application/vnd.kubernetes.protobuf" || e.received != e.sent {
-		t.Errorf("sends %q, receives %q", e.sent, e.received)
 	}
 }
 

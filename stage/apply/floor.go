@@ -24,65 +24,34 @@ type prebuilt struct {
 	client     *client
 	media      media
 	collection string
-	body       template
+	body       []byte
+	name       string // of the object in body
 	options    []byte // the body of a delete
 }
 
 var _ caller = (*prebuilt)(nil)
 
-// template is a body with places for the name and the change.
-type template struct {
-	text           []byte
-	names, changes []int
-}
-
 func openPrebuilt(in *instance) (caller, error) {
-	c := &prebuilt{in: in, media: in.media, collection: in.kind.collection(in.reach.Namespace)}
-	name := in.objects.newName()
+	c := &prebuilt{in: in, media: in.media, collection: in.kind.collection(in.reach.Namespace), name: in.objects.newName()}
 	var err error
-	if c.body, err = c.template(in.objects.object(name, firstChange), name); err != nil {
+	if c.body, err = encoded(&c.media, &c.in.kind, in.objects.object(c.name, firstChange)); err != nil {
 		return nil, err
+	}
+	if !bytes.Contains(c.body, []byte(c.name)) || bytes.Count(c.body, []byte(firstChange)) != 1 {
+		return nil, errors.New("the encoded object does not have its name and its annotation as text")
 	}
 	if c.options, err = encoded(&c.media, &kind{version: "v1"}, &metav1.DeleteOptions{}); err != nil {
 		return nil, err
 	}
-	c.client, err = openClient(&in.reach, &in.kind, &in.media)
-	return c, err
-}
-
-func (c *prebuilt) template(o object, name string) (t template, err error) {
-	if t.text, err = encoded(&c.media, &c.in.kind, o); err != nil {
-		return t, err
+	if c.client, err = openClient(&in.reach, &in.kind, &in.media); err != nil {
+		return nil, err
 	}
-	t.names, t.changes = places(t.text, name), places(t.text, firstChange)
-	if len(t.names) == 0 || len(t.changes) != 1 {
-		return t, errors.New("the encoded object does not have its name and its annotation as text")
-	}
-	return t, nil
-}
-
-// places returns the offsets of a text.
-func places(in []byte, text string) (at []int) {
-	for from := 0; ; {
-		i := bytes.Index(in[from:], []byte(text))
-		if i < 0 {
-			return at
-		}
-		at = append(at, from+i)
-		from += i + len(text)
-	}
+	return c, nil
 }
 
 // filled returns the body for an object.
-func (t *template) filled(name, change string) []byte {
-	text := bytes.Clone(t.text)
-	for _, at := range t.names {
-		copy(text[at:], name)
-	}
-	for _, at := range t.changes {
-		copy(text[at:], change)
-	}
-	return text
+func (c *prebuilt) filled(name, change string) []byte {
+	return bytes.Replace(bytes.ReplaceAll(c.body, []byte(c.name), []byte(name)), []byte(firstChange), []byte(change), 1)
 }
 
 func (c *prebuilt) connection() *client { return c.client }
@@ -103,7 +72,7 @@ func (c *prebuilt) send(method, path string, body []byte) error {
 }
 
 func (c *prebuilt) create(_ *lane, name string) error {
-	return c.send(http.MethodPost, c.collection, c.body.filled(name, firstChange))
+	return c.send(http.MethodPost, c.collection, c.filled(name, firstChange))
 }
 
 func (c *prebuilt) get(_ *lane, name string) error {
@@ -111,7 +80,7 @@ func (c *prebuilt) get(_ *lane, name string) error {
 }
 
 func (c *prebuilt) update(_ *lane, name, change string) error {
-	return c.send(http.MethodPut, c.collection+"/"+name, c.body.filled(name, change))
+	return c.send(http.MethodPut, c.collection+"/"+name, c.filled(name, change))
 }
 
 func (c *prebuilt) list(*lane, int) error {

@@ -46,7 +46,6 @@ type lane struct {
 
 var (
 	_ lab.Instance    = (*instance)(nil)
-	_ lab.Metered     = (*instance)(nil)
 	_ lab.Counted     = (*instance)(nil)
 	_ lab.Prepared    = (*instance)(nil)
 	_ lab.Sized       = (*instance)(nil)
@@ -128,16 +127,6 @@ func (in *instance) MinOps() int {
 		return 1
 	}
 	return 4 * len(in.lanes)
-}
-
-// Metrics returns the server's memory after the proof, if it is known.
-func (in *instance) Metrics() map[string]float64 {
-	if in.reach.PID != 0 {
-		if n, err := proc.MemoryOf(in.reach.PID); err == nil {
-			return map[string]float64{"server-rss-B": float64(n)}
-		}
-	}
-	return nil
 }
 
 // Counters returns the bytes that went over the client's connection, TLS included, and the CPU time

@@ -114,8 +114,8 @@ const gate = "KUBE_FEATURE_ClientsAllowCBOR"
 // verbs are the permissions that the operations need.
 var verbs = []string{"create", "get", "update", "list", "delete"}
 
-// probeKind returns why we cannot use a kind on the server: we do not have permission, or creating an
-// object as a dry run shows what the server has against it.
+// probeKind returns why we cannot use a kind on the server: we do not have permission, or creating
+// an object as a dry run shows what the server has against it.
 func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *kind) error {
 	json := byName("json")
 	c, err := openClient(r, k, &json)

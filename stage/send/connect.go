@@ -47,7 +47,7 @@ type connectClient struct {
 }
 
 func (c *connectClient) call(l *lane) error {
-	response, err := c.rpc.CallUnary(l.context(c.ctx), connect.NewRequest(l.request))
+	response, err := c.rpc.CallUnary(c.ctx, connect.NewRequest(l.request))
 	if err != nil {
 		return err
 	}

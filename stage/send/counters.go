@@ -28,7 +28,6 @@ func (in *instance) Counters() (map[string]float64, error) {
 	if now.CPUNS >= 0 {
 		counters["server-cpu-ns/op"] = float64(now.CPUNS)
 	}
-	in.firstBytes(counters)
 	return counters, in.network.Counters(counters)
 }
 

@@ -24,10 +24,6 @@ type Exchange struct {
 type Protocol struct {
 	transport *transport
 	pair      *tlscert.Pair
-	// Module is the path of the Go module that does the client's work.
-	Module string
-	// Settings stand in the names of the protocol's rows.
-	Settings map[string]string
 	// Server is what its server is configured with, for [greeter.Listen].
 	Server greeter.Config
 }
@@ -43,7 +39,7 @@ func NewProtocol(name string) (*Protocol, error) {
 			return nil, err
 		}
 		s := carrying()
-		return &Protocol{transport: t, pair: pair, Module: t.module, Settings: t.settings, Server: t.serverConfig(&s, pair)}, nil
+		return &Protocol{transport: t, pair: pair, Server: t.serverConfig(&s, pair)}, nil
 	}
 	return nil, fmt.Errorf("send: there is no protocol %q", name)
 }

@@ -43,9 +43,6 @@ func openGRPC(t *target) (client, error) {
 		// Neither is useful here, and each would look for settings elsewhere.
 		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
 	}}
-	if t.place != nil {
-		c.options = append(c.options, grpc.WithStatsHandler(firstHeader{}))
-	}
 	if !t.spec.reuse {
 		return c, nil
 	}
@@ -67,7 +64,7 @@ func (c *grpcClient) call(l *lane) error {
 		}
 	}
 	reply := new(hello.Reply)
-	err := conn.Invoke(l.context(c.ctx), hello.Method, l.request, reply)
+	err := conn.Invoke(c.ctx, hello.Method, l.request, reply)
 	if c.conn == nil {
 		if err := conn.Close(); err != nil {
 			return err

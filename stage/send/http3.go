@@ -61,7 +61,7 @@ func openHTTP3(t *target) (client, error) {
 type earlyHTTP3 struct{ *httpClient }
 
 func (c *earlyHTTP3) call(l *lane) error {
-	r, err := http.NewRequestWithContext(l.context(c.ctx), http3.MethodGet0RTT, c.url+"?secure="+url.QueryEscape(l.request.Secure), nil)
+	r, err := http.NewRequestWithContext(c.ctx, http3.MethodGet0RTT, c.url+"?secure="+url.QueryEscape(l.request.Secure), nil)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 		}
 		in.targets = append(in.targets, t)
 	}
-	in.prepare(ctx, seed)
+	in.prepare(seed)
 	in.Lanes = lanes.New(s.lanes(), in.call)
 	for _, t := range in.targets {
 		c, err := in.transport.open(t)
@@ -109,7 +109,7 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 }
 
 // prepare makes the lanes: what each asks for, and what it should get.
-func (in *instance) prepare(ctx context.Context, seed uint64) {
+func (in *instance) prepare(seed uint64) {
 	s := &in.spec
 	request := &hello.Request{Secure: s.secure, Payload: hello.Filling(s.size, seed)}
 	want := hello.Greeting(request, in.transport.version).Response
@@ -123,18 +123,11 @@ func (in *instance) prepare(ctx context.Context, seed uint64) {
 	in.lanes = make([]lane, s.lanes())
 	for i := range in.lanes {
 		in.lanes[i] = lane{request: request, want: want, payload: payload}
-		in.network.watch(ctx, &in.lanes[i])
 	}
 }
 
 // call does an operation on the lane of that number.
-func (in *instance) call(i int) error {
-	l := &in.lanes[i]
-	if l.watched != nil {
-		l.begun = time.Now()
-	}
-	return l.client.call(l)
-}
+func (in *instance) call(i int) error { return in.lanes[i].client.call(&in.lanes[i]) }
 
 // Prepare replaces idle connections that the client has given up, before a batch.
 func (in *instance) Prepare() error {

@@ -42,7 +42,7 @@ func (f *linkFlag) choose(c *lab.Choice) error {
 		return nil
 	}
 	if f.used = f.used || len(c.Entries) > 0; !f.used {
-		return &lab.Hinted{Err: errors.New("--link: none of the rows is one of the stages send and route over loopback"), Hint: "postage run Send/slice=reuse --link " + f.text}
+		return &lab.Hinted{Err: errors.New("--link: none of the rows is one of the stages send and route"), Hint: "postage run Send/slice=reuse --link " + f.text}
 	}
 	under := map[*lab.Service]*lab.Service{}
 	for i := range c.Entries {

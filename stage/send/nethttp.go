@@ -87,7 +87,7 @@ func (c *httpClient) call(l *lane) error {
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(l.context(c.ctx), http.MethodPost, c.url, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,8 @@ package send
 
 import (
 	"context"
-	"net/http/httptrace"
 	"os"
 	"time"
-
-	"google.golang.org/grpc/stats"
 
 	"postage/internal/sys/link"
 )
@@ -73,52 +70,4 @@ func (n *Network) Counters(to map[string]float64) error {
 	to["link-lost/op"] = float64(now.There.Lost + now.Back.Lost)
 	to["link-dropped/op"] = float64(now.There.Dropped + now.Back.Dropped)
 	return nil
-}
-
-// firstBytes adds how long operations waited for the first bytes of their answers.
-func (in *instance) firstBytes(to map[string]float64) {
-	waited := int64(0)
-	for i := range in.lanes {
-		waited += in.lanes[i].waited.Load()
-	}
-	if waited > 0 { // floors have no answer's head
-		to["first-byte-ns/op"] = float64(waited)
-	}
-}
-
-// watch has a lane's requests tell when the first byte of their answers comes.
-func (n *Network) watch(ctx context.Context, l *lane) {
-	if n == nil {
-		return
-	}
-	ctx = context.WithValue(context.WithoutCancel(ctx), watching{}, l)
-	l.watched = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: l.first})
-}
-
-func (l *lane) first() { l.waited.Add(int64(time.Since(l.begun))) }
-
-// context is a request's context: the watched one if the lane has one.
-func (l *lane) context(usual context.Context) context.Context {
-	if l.watched != nil {
-		return l.watched
-	}
-	return usual
-}
-
-// watching is the key of a context's lane.
-type watching struct{}
-
-// firstHeader tells lanes of the first byte over grpc-go, which net/http's trace does not see.
-type firstHeader struct{ stats.Handler }
-
-func (firstHeader) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
-func (firstHeader) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-func (firstHeader) HandleConn(context.Context, stats.ConnStats)                       {}
-func (firstHeader) HandleRPC(ctx context.Context, s stats.RPCStats) {
-	if _, ok := s.(*stats.InHeader); !ok {
-		return
-	}
-	if l, ok := ctx.Value(watching{}).(*lane); ok {
-		l.first()
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -107,11 +106,6 @@ type lane struct {
 	// through makes check look at the whole reply, not only at its text and length.
 	through bool
 	buf     []byte // for anything that a client needs and keeps
-	// watched, if set, is the context of a request whose first byte calls first. The call began at
-	// begun, and waited is what all calls waited for theirs.
-	watched context.Context
-	begun   time.Time
-	waited  atomic.Int64
 	// take, if set, is given the reply's payload in place of any check.
 	take func(payload []byte) error
 }
