@@ -86,7 +86,7 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	case err != nil:
 		return err
 	case flags.gate:
-		return gate(cmd, c, flags.form(cmd), flags.junit)
+		return printGate(cmd, c, flags.form(cmd), flags.junit)
 	case c.AcrossMachines && !flags.force:
 		return hinted(fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()),
 			"`postage show` prints the ratios of each; --force compares these anyway, and says on every line that the machines differ")

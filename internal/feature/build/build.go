@@ -185,12 +185,5 @@ func (s *Source) products(ctx context.Context, target Target, goFlags string) (s
 		folder := filepath.Join(scratch, key)
 		return folder, os.MkdirAll(folder, 0o777)
 	}
-	folder, lock, err := cached(ctx, key)
-	if err != nil {
-		return "", err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.locks = append(s.locks, lock)
-	return folder, nil
+	return cached(ctx, key)
 }
