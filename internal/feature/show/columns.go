@@ -66,12 +66,12 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 		add(wall, unless(report.IfRoom))
 	}
 	if any(func(r *verdict.Result) bool { return r.InstructionsOp != nil }) {
-		add(report.Figures("instr/op", InstructionsText), report.IfWide)
+		add(report.Figures("instr/op", instructionsText), report.IfWide)
 	}
 	return append(columns, metricColumns(c, ofCost)...)
 }
 
-func InstructionsText(r *verdict.Result) string {
+func instructionsText(r *verdict.Result) string {
 	return report.Known(r.InstructionsOp, func(i verdict.Interval) string { return report.Grouped(i.Value) + " " + report.PlusMinus(&i) })
 }
 
