@@ -141,14 +141,15 @@ func (flags *benchFlags) arguments(cmd *cobra.Command, packages []string) []stri
 
 // limits are the thresholds, for counts with --count.
 func (flags *benchFlags) limits() (verdict.Thresholds, error) {
+	defaults := verdict.DefaultThresholds()
 	if flags.count {
-		limits, err := loadThresholds(flags.thresholds, bench.CountThresholds())
-		if err == nil && len(limits.Metrics) > 0 {
-			err = hinted(fmt.Errorf("%s: metrics: --count counts instructions, bytes and allocations", flags.thresholds), "without --count, metrics are gated")
-		}
-		return limits, err
+		defaults = bench.CountThresholds()
 	}
-	return loadThresholds(flags.thresholds, verdict.DefaultThresholds())
+	limits, err := loadThresholds(flags.thresholds, defaults)
+	if err == nil && flags.count && len(limits.Metrics) > 0 {
+		err = hinted(fmt.Errorf("%s: metrics: --count counts instructions, bytes and allocations", flags.thresholds), "without --count, metrics are gated")
+	}
+	return limits, err
 }
 
 // options say what to measure.

@@ -70,7 +70,8 @@ func (f *compareFlags) check(args []string) error {
 	case len(args) > 2:
 		return hinted(fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`")
 	case f.gate && len(args) == 2:
-		return oneSided(args[0])
+		return hinted(errors.New("two runs cannot be gated: they did not take turns, and the difference may not come from the code"),
+			"gate `postage run --against REVISION`; `postage compare` prints how the two differ, as advice")
 	}
 	return nil
 }

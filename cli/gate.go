@@ -2,11 +2,9 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,17 +78,14 @@ func gateStatus(cmd *cobra.Command, outcome verdict.Outcome, lost []string, vary
 	return nil
 }
 
-// revisionAndTree is the value of --vary for a revision and the working tree.
-var revisionAndTree = regexp.MustCompile(`^@([0-9a-f]+),@$`)
-
 // bisectHint prints the line with which git finds the commit that regressed, if there are several
 // commits between the sides.
 func bisectHint(cmd *cobra.Command, vary string) {
-	old := revisionAndTree.FindStringSubmatch(vary)
-	if old == nil || cmd.Flags().Lookup("against") == nil || cmd.Flags().Changed("resume") {
+	old, ofTree := strings.CutSuffix(strings.TrimPrefix(vary, "@"), ",@")
+	if !ofTree || !cmd.Flags().Changed("against") {
 		return
 	}
-	between, err := build.Output(cmd.Context(), "", "git", "rev-list", "--count", old[1]+"..HEAD")
+	between, err := build.Output(cmd.Context(), "", "git", "rev-list", "--count", old+"..HEAD")
 	if n, _ := strconv.Atoi(between); err != nil || n < 2 {
 		return
 	}
@@ -104,7 +99,7 @@ func bisectHint(cmd *cobra.Command, vary string) {
 		}
 	})
 	say(cmd, "to find the commit: git bisect start HEAD %.12s && git bisect run sh -c '%s --against=%.12s; code=$?; [ $code -lt 2 ] || code=125; exit $code'",
-		old[1], strings.Join(again, " "), old[1])
+		old, strings.Join(again, " "), old)
 }
 
 // quoted quotes a word for the shell, within single quotes.
@@ -113,16 +108,6 @@ func quoted(word string) string {
 		return word
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`, `'`, `'\''`).Replace(word) + `"`
-}
-
-// oneSided refuses two runs, which cannot be gated.
-func oneSided(old string) error {
-	against := "REVISION"
-	if rec, err := loadRun(old); err == nil && rec.Run.Commit != "" {
-		against = strings.TrimSuffix(rec.Run.Commit, build.Dirty)
-	}
-	return hinted(errors.New("two runs cannot be gated: they did not take turns, and the difference may not come from the code"),
-		"gate `postage run --against "+against+"`; `postage compare` prints how the two differ, as advice")
 }
 
 // loadThresholds reads a file of thresholds, and takes the defaults for what it does not name. For

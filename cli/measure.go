@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"postage/internal/feature/build"
 	"postage/internal/sys/proc"
@@ -79,13 +78,7 @@ func (f *measureFlags) check(cmd *cobra.Command, patterns []string, own ...strin
 	case f.gate && f.one() && f.resume == "":
 		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
 	case f.resume != "" && (len(patterns) > 0 || slices.ContainsFunc(settings, cmd.Flags().Changed)):
-		var others []string
-		cmd.Flags().VisitAll(func(one *pflag.Flag) {
-			if !slices.Contains(append(settings, "resume", "help"), one.Name) {
-				others = append(others, "--"+one.Name)
-			}
-		})
-		return hinted(fmt.Errorf("--resume takes its settings from the record: it cannot be combined with patterns, --%s", strings.Join(settings, ", --")), "it can be combined with "+strings.Join(others, ", "))
+		return hinted(fmt.Errorf("--resume takes its settings from the record: it cannot be combined with patterns, --%s", strings.Join(settings, ", --")), "--budget says for how long it goes on")
 	}
 	_, err := f.variation()
 	return err
@@ -118,11 +111,11 @@ func (f *measureFlags) unfinished(cmd *cobra.Command) (*measurement, error) {
 	} else if m.rec.Run.Complete {
 		return nil, hinted(fmt.Errorf("%s: the run is complete", m.out), "give --budget to measure it further")
 	}
-	if bench := isBench(m.rec); bench != (cmd.Name() == "bench") {
-		maker := "run"
-		if bench {
-			maker = "bench"
-		}
+	maker := "run"
+	if isBench(m.rec) {
+		maker = "bench"
+	}
+	if maker != cmd.Name() {
 		return nil, hinted(fmt.Errorf("%s is not a record of `postage %s`", m.out, cmd.Name()), "postage "+maker+" --resume "+f.resume)
 	}
 	f.vary, f.layouts = m.rec.Run.Vary, max(1, m.rec.Run.Layouts)

@@ -193,9 +193,6 @@ func (b *benchmarks) warnings() []string {
 				}
 			}
 		}
-		if low, high := b.allocations(row); low != high && row.Role == record.RoleBaseline {
-			lines = append(lines, fmt.Sprintf("%s: its allocations differ from block to block: %d to %d allocs/op", benchmarkName(row.Case), low, high))
-		}
 		measured := func(c *verdict.CaseResult) bool { return c.Name == row.Case }
 		if !row.OK() && row.Role != record.RoleBaseline && slices.ContainsFunc(b.cases, measured) {
 			lines = append(lines, fmt.Sprintf("%s (%s): %s", benchmarkName(row.Case), row.Contender, row.Proof))
@@ -205,18 +202,6 @@ func (b *benchmarks) warnings() []string {
 		lines = append(lines, strings.Join(warned[w], ", ")+": "+w)
 	}
 	return lines
-}
-
-// allocations are the fewest and the most that a block has, an operation.
-func (b *benchmarks) allocations(row *record.Row) (fewest, most int64) {
-	fewest = math.MaxInt64
-	for _, block := range b.rec.BlocksOf(row.Case) {
-		if s := block.Of(row.Name); s != nil {
-			n := s.AllocsPerOp(row.N)
-			fewest, most = min(fewest, n), max(most, n)
-		}
-	}
-	return min(fewest, most), most
 }
 
 // absolute are the columns of benchmarks without a comparison.

@@ -27,7 +27,7 @@ type Source struct {
 	// has changes, "" if it is in no git repository.
 	Commit string
 
-	mu      sync.Mutex // guards folder and scratch: layouts are built side by side
+	mu      sync.Mutex // guards Folder: layouts are built side by side
 	folder  string     // where the go command runs, "" for a revision that is not checked out yet
 	top     string     // of the working tree that a revision was named in
 	below   string     // of top: where the go command runs there
@@ -105,7 +105,7 @@ func (s *Source) Folder(ctx context.Context) (string, error) {
 	if s.folder != "" {
 		return s.folder, nil
 	}
-	if _, err := s.temporaryLocked(); err != nil {
+	if _, err := s.temporary(); err != nil {
 		return "", err
 	}
 	if err := checkOut(ctx, s.top, s.Commit, s.at(s.top)); err != nil {
@@ -298,13 +298,8 @@ func checkOut(ctx context.Context, tree, commit, to string) error {
 	return nil
 }
 
+// temporary is the source's temporary folder. Only [Source.Folder] calls it side by side.
 func (s *Source) temporary() (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.temporaryLocked()
-}
-
-func (s *Source) temporaryLocked() (string, error) {
 	if s.scratch != "" {
 		return s.scratch, nil
 	}
