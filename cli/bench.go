@@ -12,7 +12,6 @@ import (
 
 	"postage/internal/feature/bench"
 	"postage/internal/feature/build"
-	"postage/internal/kit/words"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -78,7 +77,7 @@ func (flags *benchFlags) exclude(cmd *cobra.Command) {
 		}
 		return err
 	})
-	for _, other := range []string{"layouts", "list", "out", "resume"} {
+	for _, other := range []string{"layouts", "out", "resume"} {
 		cmd.MarkFlagsMutuallyExclusive("count", other)
 	}
 }
@@ -87,7 +86,7 @@ func (flags *benchFlags) exclude(cmd *cobra.Command) {
 var unlikeGo = map[string]string{
 	"--tags": "put it into GOFLAGS: GOFLAGS=-tags=…", "--count": "it is a switch here, which counts instructions; blocks repeat until the interval is within --precision, or --budget is used up",
 	"--benchtime": "batches take 5 to 10 ms each: --budget is the time of all", "--benchmem": "bytes and allocations are always measured",
-	"--cpu": "set it for all: GOMAXPROCS=4 postage bench …; --vary GOMAXPROCS=1,4 compares two",
+	"--list": "`go test -list Benchmark ./...` lists them", "--cpu": "set it for all: GOMAXPROCS=4 postage bench …; --vary GOMAXPROCS=1,4 compares two",
 }
 
 // goFlag is a flag as go test has them, with one dash.
@@ -142,14 +141,15 @@ func (flags *benchFlags) arguments(cmd *cobra.Command, packages []string) []stri
 
 // limits are the thresholds, for counts with --count.
 func (flags *benchFlags) limits() (verdict.Thresholds, error) {
+	defaults := verdict.DefaultThresholds()
 	if flags.count {
-		limits, err := loadThresholds(flags.thresholds, bench.CountThresholds())
-		if err == nil && len(limits.Metrics) > 0 {
-			err = hinted(fmt.Errorf("%s: metrics: --count counts instructions, bytes and allocations", flags.thresholds), "without --count, metrics are gated")
-		}
-		return limits, err
+		defaults = bench.CountThresholds()
 	}
-	return loadThresholds(flags.thresholds, verdict.DefaultThresholds())
+	limits, err := loadThresholds(flags.thresholds, defaults)
+	if err == nil && flags.count && len(limits.Metrics) > 0 {
+		err = hinted(fmt.Errorf("%s: metrics: --count counts instructions, bytes and allocations", flags.thresholds), "without --count, metrics are gated")
+	}
+	return limits, err
 }
 
 // options say what to measure.
@@ -203,8 +203,6 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 	tell(cmd, run.Warnings)
 	tell(cmd, set.Told())
 	switch {
-	case flags.list:
-		return listBench(cmd, set)
 	case len(set.Entries) == 0 && !set.Passes():
 		return errors.New(strings.Join(append([]string{"there is no benchmark to measure"}, set.Notes...), "\n"))
 	case flags.count:
@@ -240,26 +238,6 @@ func (flags *benchFlags) toMeasure(cmd *cobra.Command, packages *[]string) (m *m
 	return m, nil
 }
 
-func listBench(cmd *cobra.Command, set *bench.Set) error {
-	for _, e := range set.Entries {
-		if why := e.Contender.NotPossible; e.Old && why != "" {
-			say(cmd, "%s at %s: %s", e.Case.Doc, e.Build.Name, why)
-		}
-		if e.Role != record.RoleBaseline {
-			continue
-		}
-		line := e.Case.Doc
-		if why := e.Contender.NotPossible; why != "" {
-			line += "  " + why
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), line)
-	}
-	for _, note := range set.Notes {
-		say(cmd, "%s", note)
-	}
-	return nil
-}
-
 // benchChanges compares the sides of a run of benchmarks. It is nil if there is one side.
 func benchChanges(rec *record.Record, limits verdict.Thresholds) *verdict.Changes {
 	if !verdict.IsAgainst(rec) {
@@ -283,31 +261,22 @@ func printBench(cmd *cobra.Command, rec *record.Record, set *bench.Set, flags *b
 	return benchStatus(cmd, rec, changes, set.Lost, flags.gate)
 }
 
-// benchStatus returns the error that decides the exit code.
-func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, missing []string, gate bool) error {
-	inconclusive := gate && changes.Outcome() == verdict.Inconclusive
-	if len(rec.Blocks) == 0 && len(rec.Rows) > 0 && !inconclusive {
-		return errNothing
-	}
-	lost := 0
-	for i := range rec.Rows {
-		if !rec.Rows[i].OK() {
-			lost++
+// benchStatus is the error that decides the exit code. lost is what the new code cannot be measured
+// of.
+func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, lost []string, gated bool) error {
+	if gated {
+		if err := gate(cmd, changes, lost); err != nil {
+			return err
 		}
 	}
-	if !gate && lost+len(missing) > 0 {
-		return errFailedRow
-	} else if !gate {
+	failed := func(row record.Row) bool { return !row.OK() }
+	switch {
+	case len(rec.Blocks) == 0 && len(rec.Rows) > 0:
+		return errNothing
+	case len(lost) == 0 && !slices.ContainsFunc(rec.Rows, failed):
 		return nil
+	case gated:
+		return errors.New("some row could not be measured: the lines above say why")
 	}
-	if err := answers(cmd, changes); err != nil {
-		return err
-	}
-	if err := gateStatus(cmd, changes.Outcome(), missing, rec.Run.Vary); err != nil {
-		return err
-	}
-	if lost > 0 {
-		return hinted(fmt.Errorf("%s could not be measured", words.Counted(lost, "row")), "the lines above say why")
-	}
-	return nil
+	return errFailedRow
 }

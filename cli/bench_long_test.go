@@ -67,9 +67,9 @@ func TestBenchOnForeignCode(t *testing.T) {
 	f.begun = time.Now()
 	var all counts
 	left := 2 * rowsOf(equal)
-	for _, seed := range []string{"1", "2"} {
+	for range 2 {
 		for _, of := range equal {
-			is := f.ours(of, f.take(0.38, of.rows, left), seed, "--layouts", "6") // it gets few more blocks
+			is := f.ours(of, f.take(0.38, of.rows, left), "--layouts", "6") // it gets few more blocks
 			left -= of.rows
 			all.add(is)
 			f.table("postage bench: equal, "+of.module, is.changed, is)
@@ -104,7 +104,7 @@ func TestBenchOnForeignCode(t *testing.T) {
 		var is [3]counts
 		left := rowsOf(more.of)
 		for _, of := range more.of {
-			is[0].add(f.ours(of, f.take(at+more.each, of.rows, left), "1"))
+			is[0].add(f.ours(of, f.take(at+more.each, of.rows, left)))
 			left -= of.rows
 		}
 		is[0].rows = int(rowsOf(more.of)) // those without an interval were not found
@@ -244,7 +244,7 @@ func (f *foreign) download(name, module string) {
 
 // ours runs postage bench in about the time given. What goes wrong fails the test, and does not end
 // it.
-func (f *foreign) ours(of step, whole time.Duration, seed string, flags ...string) (is counts) {
+func (f *foreign) ours(of step, whole time.Duration, flags ...string) (is counts) {
 	f.Helper()
 	if f.late("postage bench, " + of.module + " " + of.pattern) {
 		return is
@@ -252,7 +252,7 @@ func (f *foreign) ours(of step, whole time.Duration, seed string, flags ...strin
 	began := time.Now()
 	defer func() { is.took = time.Since(began) }()
 	// The rest is for building and listing.
-	args := append([]string{"bench", "--json", "--budget", (whole * 4 / 5).Round(time.Second).String(), "--seed", seed, "-bench", of.pattern}, flags...)
+	args := append([]string{"bench", "--json", "--budget", (whole * 4 / 5).Round(time.Second).String(), "-bench", of.pattern}, flags...)
 	args = append(append(args, "--against", "HEAD"), of.packages...)
 	cmd := exec.Command(f.program, args...)
 	cmd.Dir = filepath.Join(f.folder, of.module)

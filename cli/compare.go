@@ -66,7 +66,8 @@ func (f *compareFlags) check(args []string) error {
 	case len(args) > 2:
 		return hinted(fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`")
 	case f.gate && len(args) == 2:
-		return oneSided(args[0])
+		return hinted(errors.New("two runs cannot be gated: they did not take turns, and the difference may not come from the code"),
+			"gate `postage run --against REVISION`; `postage compare` prints how the two differ, as advice")
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func compare(cmd *cobra.Command, args []string, flags *compareFlags) error {
 	case err != nil:
 		return err
 	case flags.gate:
-		return gate(cmd, c, flags.form(cmd))
+		return printGate(cmd, c, flags.form(cmd))
 	case c.AcrossMachines && !flags.force:
 		return hinted(fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()),
 			"`postage show` prints the ratios of each; --force compares these anyway")

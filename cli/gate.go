@@ -2,11 +2,9 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +15,6 @@ import (
 	"postage/internal/feature/build"
 	"postage/internal/feature/show"
 	"postage/internal/kit/report"
-	"postage/internal/kit/words"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -35,22 +32,36 @@ const (
 
 const thresholdsUsage = "YAML `file` of thresholds: time, allocs, bytes, size, instructions\n(default time: 3%, or what can be seen; instructions: 3%; all else 0)"
 
-// gate prints a comparison, and fails if something regressed or there is no answer.
-func gate(cmd *cobra.Command, c *verdict.Changes, form report.Form) error {
-	if err := answers(cmd, c); err != nil {
-		return err
+// printGate prints a comparison if it has an answer, and is [gate].
+func printGate(cmd *cobra.Command, c *verdict.Changes, form report.Form) error {
+	answer := gate(cmd, c, nil)
+	if _, is := answer.(exitStatus); answer != nil && !is {
+		return answer
 	}
 	if err := show.Gate(cmd.OutOrStdout(), c, form); err != nil {
 		return err
 	}
-	return gateStatus(cmd, c.Outcome(), nil, c.New.Run.Vary)
+	return answer
 }
 
-// gateStatus is the error that decides a gate's exit code: the outcome, unless the new code lost
-// some benchmarks. vary is what the sides differ in.
+// gate is the error that decides a gate's exit code from a comparison. lost names what the new code
+// has no figures for; rows with figures in the old code only are lost too. A row that the old revision
+// did not have, or that failed there, cannot have become slower.
+func gate(cmd *cobra.Command, c *verdict.Changes, lost []string) error {
+	for _, u := range c.Unmatched {
+		say(cmd, "%s: %s", u.Row, u.Reason)
+		if u.Old {
+			lost = append(lost, u.Row)
+		}
+	}
+	return gateStatus(cmd, c.Outcome(), lost, c.New.Run.Vary)
+}
+
+// gateStatus is the error that decides a gate's exit code: the outcome, unless something was lost.
+// vary is what the sides differ in.
 func gateStatus(cmd *cobra.Command, outcome verdict.Outcome, lost []string, vary string) error {
 	if len(lost) > 0 {
-		return hinted(fmt.Errorf("no answer for %s: the new code does not build there, or fails", strings.Join(lost, ", ")), "the lines above say why")
+		return hinted(fmt.Errorf("no answer for %s: the new code has no figures for it", strings.Join(lost, ", ")), "the lines above say why")
 	}
 	switch outcome {
 	case verdict.Regressed:
@@ -62,17 +73,14 @@ func gateStatus(cmd *cobra.Command, outcome verdict.Outcome, lost []string, vary
 	return nil
 }
 
-// revisionAndTree is the value of --vary for a revision and the working tree.
-var revisionAndTree = regexp.MustCompile(`^@([0-9a-f]+),@$`)
-
 // bisectHint prints the line with which git finds the commit that regressed, if there are several
 // commits between the sides.
 func bisectHint(cmd *cobra.Command, vary string) {
-	old := revisionAndTree.FindStringSubmatch(vary)
-	if old == nil || cmd.Flags().Lookup("against") == nil || cmd.Flags().Changed("resume") {
+	old, ofTree := strings.CutSuffix(strings.TrimPrefix(vary, "@"), ",@")
+	if !ofTree || !cmd.Flags().Changed("against") {
 		return
 	}
-	between, err := build.Output(cmd.Context(), "", "git", "rev-list", "--count", old[1]+"..HEAD")
+	between, err := build.Output(cmd.Context(), "", "git", "rev-list", "--count", old+"..HEAD")
 	if n, _ := strconv.Atoi(between); err != nil || n < 2 {
 		return
 	}
@@ -86,7 +94,7 @@ func bisectHint(cmd *cobra.Command, vary string) {
 		}
 	})
 	say(cmd, "to find the commit: git bisect start HEAD %.12s && git bisect run sh -c '%s --against=%.12s; code=$?; [ $code -lt 2 ] || code=125; exit $code'",
-		old[1], strings.Join(again, " "), old[1])
+		old, strings.Join(again, " "), old)
 }
 
 // quoted quotes a word for the shell, within single quotes.
@@ -95,32 +103,6 @@ func quoted(word string) string {
 		return word
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`, `'`, `'\''`).Replace(word) + `"`
-}
-
-// oneSided refuses two runs, which cannot be gated.
-func oneSided(old string) error {
-	against := "REVISION"
-	if rec, err := loadRun(old); err == nil && rec.Run.Commit != "" {
-		against = strings.TrimSuffix(rec.Run.Commit, build.Dirty)
-	}
-	return hinted(errors.New("two runs cannot be gated: they did not take turns, and the difference may not come from the code"),
-		"gate `postage run --against "+against+"`; `postage compare` prints how the two differ, as advice")
-}
-
-// answers is an error if some row has figures in the old code only: the gate has no answer for it.
-// A row that the old revision did not have, or that failed there, cannot have become slower.
-func answers(cmd *cobra.Command, c *verdict.Changes) error {
-	lost := 0
-	for _, u := range c.Unmatched {
-		say(cmd, "%s: %s", u.Row, u.Reason)
-		if u.Old {
-			lost++
-		}
-	}
-	if lost > 0 {
-		return hinted(fmt.Errorf("%s with figures in the old code only", words.Counted(lost, "row")), "`postage show` says why")
-	}
-	return nil
 }
 
 // loadThresholds reads a file of thresholds, and takes the defaults for what it does not name. For

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"postage/internal/feature/build"
 	"postage/internal/sys/proc"
@@ -28,23 +27,21 @@ type measureFlags struct {
 	seed          uint64
 	out, resume   string
 	layouts       int
-	gate, list    bool
+	gate          bool
 }
 
 // register adds the flags to a command. layouts is the default of --layouts.
 func (f *measureFlags) register(cmd *cobra.Command, layouts int) {
-	f.precision = 0.01
+	f.precision, f.seed = 0.01, record.DefaultSeed
 	flags := cmd.Flags()
 	flags.StringVar(&f.against, "against", "", "compare with the code of the git `revision`, which takes turns with this: --vary @revision,@;\nOLD..NEW takes two revisions")
 	flags.StringVar(&f.vary, "vary", "", "compare two ways to build or run: `what` is GOGC=100,400 or GOTOOLCHAIN=go1.26.8,go1.27.0\n(any variable), -tags=,purego (a flag of go build) or @main,@\n(revisions; @ is the working tree)")
 	flags.DurationVar(&f.budget, "budget", 3*time.Minute, "total time that measuring may take")
 	flags.Var(&f.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
-	flags.Uint64Var(&f.seed, "seed", record.DefaultSeed, "draws the inputs, the order of batches and the layouts")
 	flags.IntVar(&f.layouts, "layouts", layouts, "function layouts that each side's programs are built in, 1 for the linker's own alone")
 	flags.StringVar(&f.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	flags.StringVar(&f.resume, "resume", "", "continue the run in `file`, in the folder where it was begun, with its remaining budget or the one given")
 	flags.BoolVar(&f.gate, "gate", false, "with two sides: fail if a row regressed, as compare --gate does")
-	flags.BoolVar(&f.list, "list", false, "print what would be measured, and measure nothing")
 	f.formFlags.register(cmd)
 	cmd.MarkFlagsMutuallyExclusive("vary", "against")
 }
@@ -72,7 +69,7 @@ func (f *measureFlags) variation() (build.Variation, error) {
 // check refuses flags that do not go together. own are the command's own flags that say what it
 // measures.
 func (f *measureFlags) check(cmd *cobra.Command, patterns []string, own ...string) error {
-	settings := append([]string{"out", "against", "vary", "layouts", "seed", "precision", "list"}, own...)
+	settings := append([]string{"out", "against", "vary", "layouts", "precision"}, own...)
 	switch {
 	case f.budget <= 0:
 		return fmt.Errorf("--budget %v: must be more than 0", f.budget)
@@ -81,13 +78,7 @@ func (f *measureFlags) check(cmd *cobra.Command, patterns []string, own ...strin
 	case f.gate && f.one() && f.resume == "":
 		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
 	case f.resume != "" && (len(patterns) > 0 || slices.ContainsFunc(settings, cmd.Flags().Changed)):
-		var others []string
-		cmd.Flags().VisitAll(func(one *pflag.Flag) {
-			if !slices.Contains(append(settings, "resume", "help"), one.Name) {
-				others = append(others, "--"+one.Name)
-			}
-		})
-		return hinted(fmt.Errorf("--resume takes its settings from the record: it cannot be combined with patterns, --%s", strings.Join(settings, ", --")), "it can be combined with "+strings.Join(others, ", "))
+		return hinted(fmt.Errorf("--resume takes its settings from the record: it cannot be combined with patterns, --%s", strings.Join(settings, ", --")), "--budget says for how long it goes on")
 	}
 	_, err := f.variation()
 	return err
@@ -120,11 +111,11 @@ func (f *measureFlags) unfinished(cmd *cobra.Command) (*measurement, error) {
 	} else if m.rec.Run.Complete {
 		return nil, hinted(fmt.Errorf("%s: the run is complete", m.out), "give --budget to measure it further")
 	}
-	if bench := isBench(m.rec); bench != (cmd.Name() == "bench") {
-		maker := "run"
-		if bench {
-			maker = "bench"
-		}
+	maker := "run"
+	if isBench(m.rec) {
+		maker = "bench"
+	}
+	if maker != cmd.Name() {
 		return nil, hinted(fmt.Errorf("%s is not a record of `postage %s`", m.out, cmd.Name()), "postage "+maker+" --resume "+f.resume)
 	}
 	f.vary, f.layouts = m.rec.Run.Vary, max(1, m.rec.Run.Layouts)

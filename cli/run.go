@@ -21,6 +21,7 @@ import (
 type runFlags struct {
 	measureFlags
 	worldFlags
+	list bool
 }
 
 // printRun prints the record in the form that was asked for, and beneath it, but for JSON, how it
@@ -38,12 +39,9 @@ func (all suites) printRun(cmd *cobra.Command, rec *record.Record, f *runFlags, 
 	case !gated:
 		return show.Changes(cmd.OutOrStdout(), changes, form)
 	case !f.JSON:
-		return gate(cmd, changes, form)
+		return printGate(cmd, changes, form)
 	}
-	if err := answers(cmd, changes); err != nil {
-		return err
-	}
-	return gateStatus(cmd, changes.Outcome(), nil, rec.Run.Vary)
+	return gate(cmd, changes, nil)
 }
 
 // firstLookBudget is how long a first look takes.
@@ -81,6 +79,8 @@ interrupted.`,
 	}
 	flags.measureFlags.register(cmd, layoutsOfAGate)
 	f := cmd.Flags()
+	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the inputs, the order of batches and the layouts")
+	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
 	f.Lookup("budget").Usage += "; of a first look " + firstLookBudget.String() + ", unless given"
 	f.Lookup("resume").Usage += "; repeat the flags or variables that name your own servers"
 	flags.worldFlags.register(cmd)
@@ -100,7 +100,7 @@ func (all suites) checkRun(cmd *cobra.Command, patterns []string, flags *runFlag
 	if err := flags.worldFlags.parse(cmd); err != nil {
 		return err
 	}
-	if err := flags.measureFlags.check(cmd, patterns, append([]string{"cpu", "heap", "gogc"}, optionNames(cmd)...)...); err != nil {
+	if err := flags.measureFlags.check(cmd, patterns, append([]string{"cpu", "heap", "gogc", "seed", "list"}, optionNames(cmd)...)...); err != nil {
 		return err
 	}
 	if !flags.one() && slices.ContainsFunc(all, func(s lab.Suite) bool { return s.Brought }) {

@@ -22,13 +22,12 @@ import (
 type Binary struct {
 	*lab.Build
 	Package Package
-	counter func() (*os.File, error) // see proc.Command
-	better  map[string]string        // properties: which is better of a figure, as [record.Better] has it
+	better  map[string]string // properties: which is better of a figure, as [record.Better] has it
 }
 
 // Build builds a package's test binary in that many function layouts; see [build.Source.Layouts].
 func Build(ctx context.Context, side *build.Side, p Package, layouts int) (*Binary, error) {
-	b := &Binary{Package: p, counter: proc.InheritedInstructions, better: map[string]string{record.Better + "MB/s": "higher"}}
+	b := &Binary{Package: p, better: map[string]string{record.Better + "MB/s": "higher"}}
 	over, err := overlay(ctx, side.Source)
 	if err != nil {
 		return nil, err

@@ -7,34 +7,25 @@ import (
 
 	"postage/internal/sys/proc"
 	"postage/lab"
-	"postage/record"
 )
 
 // live is a test binary that stays alive with one benchmark.
 type live struct {
 	child *proc.Child
-	// How much it has written to standard output and error, and how many goroutines and open files
-	// it has, after the first batch and after the last.
-	first, last residue
-	runs        int
-	wall        bool          // its time is wall time
-	once        time.Duration // how long one operation kept the process, with all that is not timed
-	linear      int           // in how many batches, one after the other, nothing was fixed
+	// How much it had written to standard output and error after the first batch, and after the last.
+	firstSaid, lastSaid int
+	runs                int
+	wall                bool          // its time is wall time
+	once                time.Duration // how long one operation kept the process, with all that is not timed
+	linear              int           // in how many batches, one after the other, nothing was fixed
 }
 
 var _ lab.Runner = (*live)(nil)
 
-// residue is what batches may leave behind: goroutines, open files, and bytes written.
-type residue struct {
-	Goroutines int `json:"goroutines"`
-	Files      int `json:"files"`
-	said       int
-}
-
 // start starts the benchmark in one of the binary's layouts.
 func (b *Binary) start(one *Benchmark, layout int) (*live, error) {
 	arguments, environment := b.command(layout, one.pattern(), "serve")
-	child, err := proc.Open(proc.Command{Who: "the benchmark's process", Args: arguments, Environment: environment, Folder: b.Package.Folder, Group: true, Counter: b.counter})
+	child, err := proc.Open(proc.Command{Who: "the benchmark's process", Args: arguments, Environment: environment, Folder: b.Package.Folder, Group: true})
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +103,8 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 // answered is what the hook says of a batch.
 type answered struct {
 	lab.Batch
-	SetBytes     int64 `json:"set_bytes"`
-	Instructions int64 `json:"instructions"` // -1 if they are not counted
-	residue
-	Extra map[string]float64 `json:"extra"`
+	SetBytes int64              `json:"set_bytes"`
+	Extra    map[string]float64 `json:"extra"`
 }
 
 // run runs the benchmark with b.N = n.
@@ -125,12 +114,10 @@ func (l *live) run(ctx context.Context, n int) (*answered, error) {
 		return nil, err
 	}
 	answer.Took = time.Since(began)
-	if l.runs++; l.runs == 1 {
-		l.first = answer.residue
-		l.first.said = l.child.Said()
+	if l.lastSaid = l.child.Said(); l.runs == 0 {
+		l.firstSaid = l.lastSaid
 	}
-	l.last = answer.residue
-	l.last.said = l.child.Said()
+	l.runs++
 	return answer, nil
 }
 
@@ -142,9 +129,6 @@ func (a *answered) less(other *answered) {
 	a.Allocs = max(0, a.Allocs-other.Allocs)
 	a.Bytes = max(0, a.Bytes-other.Bytes)
 	a.Collections = max(0, a.Collections-other.Collections)
-	if a.Instructions >= 0 {
-		a.Instructions = max(0, a.Instructions-other.Instructions)
-	}
 }
 
 // of is the batch of n operations. A figure that the benchmark reports itself takes the place of
@@ -169,9 +153,6 @@ func (a *answered) of(n int, wall bool) *lab.Batch {
 		default:
 			counters[unit] = all
 		}
-	}
-	if a.Instructions >= 0 {
-		counters[record.Instructions] = float64(a.Instructions)
 	}
 	if _, own := counters["MB/s"]; a.SetBytes > 0 && !own {
 		ns := b.CPUNS
@@ -200,14 +181,7 @@ func (l *live) Collect(ctx context.Context, part float64) error {
 
 // Close ends the batches. The test binary may then still do its own clean-up.
 func (l *live) Close(ctx context.Context) (warnings []string, err error) {
-	batches := max(3, l.runs-1)
-	if l.last.Goroutines-l.first.Goroutines >= batches {
-		warnings = append(warnings, "its batches leave goroutines behind, one each or more")
-	}
-	if l.last.Files-l.first.Files >= batches {
-		warnings = append(warnings, "its batches leave files open, one each or more")
-	}
-	if l.last.said > l.first.said {
+	if l.lastSaid > l.firstSaid {
 		warnings = append(warnings, "it prints while it is timed")
 	}
 	if err := l.ask(ctx, question{Op: "close"}, &struct{}{}); err != nil {

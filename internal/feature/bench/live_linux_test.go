@@ -6,95 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"postage/internal/feature/build"
 	"postage/internal/stats"
-	"postage/record"
 )
-
-// A counter that the benchmark's process inherits counts what is timed, on all of its threads, and
-// nothing else. Shown by the kernel's clock of tasks, which every machine has, in the place of the
-// counter of instructions: it must be the CPU time that the process itself reads.
-func TestInstructionsOfTimedPart(t *testing.T) {
-	binary := binaryOf(t, `package counted
-
-import (
-	"sync"
-	"testing"
-)
-
-var sink [4]int
-
-func work(i int) {
-	for j := range 20_000_000 {
-		sink[i] ^= j
-	}
-}
-
-func BenchmarkCounted(b *testing.B) {
-	work(0)
-	b.ResetTimer()
-	for range b.N {
-		b.StopTimer()
-		for range 4 {
-			work(0)
-		}
-		b.StartTimer()
-		var group sync.WaitGroup
-		for i := range sink {
-			group.Add(1)
-			go func() {
-				work(i)
-				group.Done()
-			}()
-		}
-		group.Wait()
-	}
-}
-`)
-	taskClock := func() (*os.File, error) {
-		attr := unix.PerfEventAttr{
-			Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK,
-			Bits:        unix.PerfBitInherit | unix.PerfBitDisabled | unix.PerfBitEnableOnExec,
-			Read_format: unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
-		}
-		attr.Size = uint32(unsafe.Sizeof(attr))
-		file, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
-		return os.NewFile(uintptr(file), "task clock"), err
-	}
-	if file, err := taskClock(); err != nil {
-		t.Skipf("this machine has no perf events: %v", err)
-	} else if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for _, there := range []bool{true, false} {
-		if binary.counter = taskClock; !there {
-			binary.counter = func() (*os.File, error) { return nil, unix.ENOENT }
-		}
-		l, ctx := opened(t, binary, "BenchmarkCounted")
-		for range 2 {
-			b, err := l.Batch(ctx, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			counted, ok := b.Counters[record.Instructions]
-			if ok != there {
-				t.Errorf("counted %v (%v) with a counter: %v", counted, ok, there)
-			}
-			// The kernel's clock runs on while a host has the processor. With what is not timed it
-			// is 2.
-			if share := counted / float64(b.CPUNS); there && (share < 0.9 || share > 1.5) {
-				t.Errorf("counted %v ns in a batch that used %d", counted, b.CPUNS)
-			}
-		}
-		if _, err := l.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	}
-}
 
 // binaryOf builds a package's test binary, of one file.
 func binaryOf(t *testing.T, text string) *Binary {

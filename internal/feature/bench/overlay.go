@@ -7,10 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"postage/internal/feature/build"
@@ -55,6 +53,9 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 	if len(facts) < 3 {
 		return "", fmt.Errorf("go env said %q", text)
 	}
+	if build.Flag(facts[2], "overlay") != "" {
+		return "", fmt.Errorf("GOFLAGS=%s: go build takes one -overlay, and postage bench has its own", facts[2])
+	}
 	root, system := strings.TrimSpace(facts[0]), strings.TrimSpace(facts[1])
 	testing := filepath.Join(root, "src", "testing")
 	original, err := os.ReadFile(filepath.Join(testing, "benchmark.go"))
@@ -74,11 +75,7 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 	}
 	hook, cpu := hookFile("hook"), hookFile("cpu_"+kind)
 	files := map[string]string{"benchmark.go": benchmark, "postage.go": hook, "postage_cpu.go": cpu}
-	replace, theirs, err := ownOverlay(ctx, source, facts[2])
-	if err != nil {
-		return "", err
-	}
-	key := sha256.Sum256([]byte(testing + "\x00" + benchmark + "\x00" + hook + "\x00" + cpu + "\x00" + theirs))
+	key := sha256.Sum256([]byte(testing + "\x00" + benchmark + "\x00" + hook + "\x00" + cpu))
 	cache, err := build.CacheFolder(ctx)
 	if err != nil {
 		return "", err
@@ -87,6 +84,7 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 	if err := os.MkdirAll(cache, 0o777); err != nil {
 		return "", err
 	}
+	replace := map[string]string{}
 	for name := range files {
 		replace[filepath.Join(testing, name)] = filepath.Join(cache, name)
 	}
@@ -96,7 +94,8 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 	}
 	files["overlay.json"] = string(list)
 	for name, text := range files {
-		if name = filepath.Join(cache, name); exists(name) {
+		name = filepath.Join(cache, name)
+		if _, err := os.Stat(name); err == nil {
 			continue
 		}
 		if err := record.Replace(name, strings.NewReader(text)); err != nil {
@@ -104,43 +103,4 @@ func overlay(ctx context.Context, source *build.Source) (string, error) {
 		}
 	}
 	return filepath.Join(cache, "overlay.json"), nil
-}
-
-// ownOverlay is the user's overlay, to which the hook is added: go build takes one only.
-func ownOverlay(ctx context.Context, source *build.Source, goFlags string) (replace map[string]string, text string, err error) {
-	replace = map[string]string{}
-	flag := build.Flag(goFlags, "overlay")
-	if flag == "" {
-		return replace, "", nil
-	}
-	folder, err := source.Folder(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	at := func(name string) string { // relative ones are to the folder where the go command runs
-		if name == "" || filepath.IsAbs(name) {
-			return name // "" removes a file
-		}
-		return filepath.Join(folder, name)
-	}
-	file, err := os.ReadFile(at(flag))
-	var theirs struct{ Replace map[string]string }
-	if err == nil {
-		err = json.Unmarshal(file, &theirs)
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("GOFLAGS=%s: %w", goFlags, err)
-	}
-	for _, name := range slices.Sorted(maps.Keys(theirs.Replace)) {
-		by := theirs.Replace[name]
-		replace[at(name)] = at(by)
-		content, _ := os.ReadFile(at(by)) // go build says what is wrong with it
-		text += fmt.Sprintf("%q %q %x\n", at(name), at(by), sha256.Sum256(content))
-	}
-	return replace, text, nil
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }

@@ -193,9 +193,6 @@ func (b *benchmarks) warnings() []string {
 				}
 			}
 		}
-		if low, high := b.allocations(row); low != high && row.Role == record.RoleBaseline {
-			lines = append(lines, fmt.Sprintf("%s: its allocations differ from block to block: %d to %d allocs/op", benchmarkName(row.Case), low, high))
-		}
 		measured := func(c *verdict.CaseResult) bool { return c.Name == row.Case }
 		if !row.OK() && row.Role != record.RoleBaseline && slices.ContainsFunc(b.cases, measured) {
 			lines = append(lines, fmt.Sprintf("%s (%s): %s", benchmarkName(row.Case), row.Contender, row.Proof))
@@ -207,18 +204,6 @@ func (b *benchmarks) warnings() []string {
 	return lines
 }
 
-// allocations are the fewest and the most that a block has, an operation.
-func (b *benchmarks) allocations(row *record.Row) (fewest, most int64) {
-	fewest = math.MaxInt64
-	for _, block := range b.rec.BlocksOf(row.Case) {
-		if s := block.Of(row.Name); s != nil {
-			n := s.AllocsPerOp(row.N)
-			fewest, most = min(fewest, n), max(most, n)
-		}
-	}
-	return min(fewest, most), most
-}
-
 // absolute are the columns of benchmarks without a comparison.
 func (b *benchmarks) absolute() []report.Column[*verdict.CaseResult] {
 	columns := []report.Column[*verdict.CaseResult]{
@@ -228,9 +213,6 @@ func (b *benchmarks) absolute() []report.Column[*verdict.CaseResult] {
 		report.Figures("spread", b.spread),
 		report.Figures("B/op", func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.BytesOp) }),
 		report.Figures("allocs/op", func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.AllocsOp) }),
-	}
-	if b.instructions() {
-		columns = append(columns, report.Figures(record.Instructions, func(c *verdict.CaseResult) string { return show.InstructionsText(c.Baseline) }).When(report.IfRoom))
 	}
 	for _, unit := range b.units {
 		columns = append(columns, report.Figures(unit, func(c *verdict.CaseResult) string { return b.metric(c, unit) }).When(report.IfRoom))
@@ -282,18 +264,6 @@ func (b *benchmarks) compared(d *report.Doc, rows []*verdict.Change) {
 		}),
 		report.Figures("B/op", func(r *verdict.Change) string { return report.FromTo(float64(*r.Old.BytesOp), float64(*r.New.BytesOp)) }).When(report.IfRoom),
 	}
-	if b.instructions() {
-		columns = append(columns, report.Figures(record.Instructions, func(r *verdict.Change) string {
-			was, is := r.Old.InstructionsOp, r.New.InstructionsOp
-			switch {
-			case was == nil || is == nil:
-				return "n/a"
-			case slices.ContainsFunc(r.Counts, func(c verdict.Count) bool { return c.Unit == record.Instructions && show.Differs(c) }):
-				return report.Grouped(was.Value) + " → " + report.Grouped(is.Value)
-			}
-			return report.Grouped(is.Value)
-		}).When(report.IfRoom))
-	}
 	for _, unit := range b.units {
 		columns = append(columns, report.Figures(unit, func(r *verdict.Change) string {
 			for _, m := range r.Metrics {
@@ -305,11 +275,6 @@ func (b *benchmarks) compared(d *report.Doc, rows []*verdict.Change) {
 		}).When(report.IfRoom))
 	}
 	report.Table(d, columns, rows, func(_ *verdict.Change, text string) string { return show.Colored(d, text) })
-}
-
-// instructions reports whether any benchmark's instructions were counted.
-func (b *benchmarks) instructions() bool {
-	return slices.ContainsFunc(b.cases, func(c *verdict.CaseResult) bool { return c.Baseline.InstructionsOp != nil })
 }
 
 // metric is a figure that the benchmark reports itself, with the interval of the blocks' medians.

@@ -371,7 +371,7 @@ func (s *side) entry(c *lab.Case, p Package, one Benchmark) lab.Entry {
 		NotPossible: one.Failed,
 		Properties:  b.better,
 		Start: func(_ context.Context, layout int) (lab.Runner, error) {
-			return b.start(&one, layout%len(b.Commands)) // an old Go release has only one layout
+			return b.start(&one, layout)
 		},
 	}}
 }

@@ -24,8 +24,8 @@ type Target struct {
 
 // Layouts builds the target in so many function layouts, with the linker's seeds 1, 2, 3 …, and
 // returns the programs' files, which stay until Close at least. The same seeds are other layouts in
-// other code. With one layout it is the one that the linker gives it without being told, and so it
-// is in a Go release before 1.22, whose linker knows no other.
+// other code. With one layout it is the one that the linker gives it without being told: the only one
+// that a Go release before 1.22 knows.
 //
 // Packages are compiled once, and linked once for each layout. Debugging information is left out.
 // An error contains the compiler's output.
@@ -53,12 +53,7 @@ func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]str
 		return err
 	}
 	// The first compiles, the others link what it has compiled.
-	err = build(0)
-	if err != nil && len(files) > 1 && strings.Contains(err.Error(), "flag provided but not defined: -randlayout") {
-		files = files[:1] // an old Go
-		err = build(0)
-	}
-	if err != nil {
+	if err := build(0); err != nil {
 		return nil, err
 	}
 	errs := make([]error, len(files))
@@ -185,12 +180,5 @@ func (s *Source) products(ctx context.Context, target Target, goFlags string) (s
 		folder := filepath.Join(scratch, key)
 		return folder, os.MkdirAll(folder, 0o777)
 	}
-	folder, lock, err := cached(ctx, key)
-	if err != nil {
-		return "", err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.locks = append(s.locks, lock)
-	return folder, nil
+	return cached(ctx, key)
 }

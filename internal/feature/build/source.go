@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"postage/internal/sys/proc"
 )
 
@@ -29,16 +27,15 @@ type Source struct {
 	// has changes, "" if it is in no git repository.
 	Commit string
 
-	mu      sync.Mutex     // guards folder, scratch and locks: layouts are built side by side
-	folder  string         // where the go command runs, "" for a revision that is not checked out yet
-	top     string         // of the working tree that a revision was named in
-	below   string         // of top: where the go command runs there
-	work    string         // the working tree's workspace, "" if each commit has its own
-	around  string         // top, or the folder above it that holds all that a build takes from beside it
-	shared  bool           // a build takes something that no commit determines
-	edits   int            // how often tests were taken or given back
-	scratch string         // a temporary folder, "" until there is need of one
-	locks   []*flock.Flock // of the folders in the cache that are in use
+	mu      sync.Mutex // guards Folder: layouts are built side by side
+	folder  string     // where the go command runs, "" for a revision that is not checked out yet
+	top     string     // of the working tree that a revision was named in
+	below   string     // of top: where the go command runs there
+	work    string     // the working tree's workspace, "" if each commit has its own
+	around  string     // top, or the folder above it that holds all that a build takes from beside it
+	shared  bool       // a build takes something that no commit determines
+	edits   int        // how often tests were taken or given back
+	scratch string     // a temporary folder, "" until there is need of one
 
 	environment []string // of the go command, beside this process's
 	root        string   // of Go's own files, if another than the go command would take
@@ -92,16 +89,12 @@ func why(ctx context.Context, folder string) string {
 }
 
 // Close removes what was built of a working tree, and what was checked out of a revision. What was
-// built of a revision stays in the cache while there is room.
+// built of a revision stays in the cache for some days.
 func (s *Source) Close() error {
-	var errs []error
-	for _, lock := range s.locks {
-		errs = append(errs, lock.Close())
+	if s.scratch == "" {
+		return nil
 	}
-	if s.scratch != "" {
-		errs = append(errs, os.RemoveAll(s.scratch))
-	}
-	return errors.Join(errs...)
+	return os.RemoveAll(s.scratch)
 }
 
 // Folder is where the go command runs for the source: a revision is checked out for it, into a
@@ -112,7 +105,7 @@ func (s *Source) Folder(ctx context.Context) (string, error) {
 	if s.folder != "" {
 		return s.folder, nil
 	}
-	if _, err := s.temporaryLocked(); err != nil {
+	if _, err := s.temporary(); err != nil {
 		return "", err
 	}
 	if err := checkOut(ctx, s.top, s.Commit, s.at(s.top)); err != nil {
@@ -305,13 +298,8 @@ func checkOut(ctx context.Context, tree, commit, to string) error {
 	return nil
 }
 
+// temporary is the source's temporary folder. Only [Source.Folder] calls it side by side.
 func (s *Source) temporary() (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.temporaryLocked()
-}
-
-func (s *Source) temporaryLocked() (string, error) {
 	if s.scratch != "" {
 		return s.scratch, nil
 	}

@@ -54,12 +54,12 @@ func columnsOf(c *verdict.CaseResult, whole bool) []result {
 		}).When(report.IfRoom))
 	}
 	if any(func(r *verdict.Result) bool { return r.InstructionsOp != nil }) {
-		columns = append(columns, report.Figures("instr/op", InstructionsText).When(report.IfWide))
+		columns = append(columns, report.Figures("instr/op", instructionsText).When(report.IfWide))
 	}
 	return append(columns, metricColumns(c, ofCost)...)
 }
 
-func InstructionsText(r *verdict.Result) string {
+func instructionsText(r *verdict.Result) string {
 	return report.Known(r.InstructionsOp, func(i verdict.Interval) string { return report.Grouped(i.Value) + " " + report.PlusMinus(&i) })
 }
 

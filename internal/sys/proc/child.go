@@ -46,10 +46,6 @@ type Command struct {
 	// Group gives it a process group of its own: a terminal's Ctrl-C does not reach it, and
 	// Kill kills whatever it started too.
 	Group bool
-	// Counter opens the file of a counter that the process inherits, such as
-	// [InheritedInstructions]. The process's environment names the file: POSTAGE_COUNTER=3.
-	// Without the file it runs too. It may be nil.
-	Counter func() (*os.File, error)
 }
 
 // Open starts a command.
@@ -65,7 +61,7 @@ func Open(c Command) (*Child, error) {
 	p.cmd.WaitDelay = 2 * time.Second
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
-		p.process, err = start(p.cmd, syscall.SIGKILL, c.Counter)
+		p.process, err = Start(p.cmd, syscall.SIGKILL)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Who, err)

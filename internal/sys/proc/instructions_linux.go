@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"unsafe"
 
@@ -49,23 +48,6 @@ func openCounter(kind uint32, config uint64, open func(attr *unix.PerfEventAttr,
 		}
 	}
 	return nil, fmt.Errorf("count instructions: %w: threads come and go", ErrNotAvailable)
-}
-
-// InheritedInstructions opens a counter of what the processes execute that this thread starts, and
-// their threads and processes: in user mode, and from the time at which a process runs its program.
-// Its file, which they inherit, reads as the count and the times enabled and running, 8 bytes each.
-func InheritedInstructions() (*os.File, error) {
-	return inheritedCounter(unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS)
-}
-
-func inheritedCounter(kind uint32, config uint64) (*os.File, error) {
-	attr := attributes(kind, config)
-	attr.Bits |= unix.PerfBitDisabled | unix.PerfBitEnableOnExec // which this thread does not do
-	file, err := unix.PerfEventOpen(attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("count instructions: %w: perf_event_open: %w", ErrNotAvailable, err)
-	}
-	return os.NewFile(uintptr(file), "instructions"), nil
 }
 
 // attributes describe a counter that threads inherit from the thread that starts them.

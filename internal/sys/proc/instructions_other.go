@@ -2,10 +2,7 @@
 
 package proc
 
-import (
-	"fmt"
-	"os"
-)
+import "fmt"
 
 // Instructions counts what all threads of this process execute in user mode: not known on this
 // system.
@@ -13,11 +10,6 @@ type Instructions struct{}
 
 // OpenInstructions fails on this system; its error wraps [ErrNotAvailable].
 func OpenInstructions() (*Instructions, error) {
-	return nil, fmt.Errorf("count instructions: %w on this system", ErrNotAvailable)
-}
-
-// InheritedInstructions fails on this system; its error wraps [ErrNotAvailable].
-func InheritedInstructions() (*os.File, error) {
 	return nil, fmt.Errorf("count instructions: %w on this system", ErrNotAvailable)
 }
 

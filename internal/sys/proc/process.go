@@ -45,11 +45,6 @@ func (p *Process) Err() error { return p.err }
 // PR_SET_PDEATHSIG(2const), so the goroutine that starts the program keeps its thread
 // until the program has ended.
 func Start(cmd *exec.Cmd, death syscall.Signal) (*Process, error) {
-	return start(cmd, death, nil)
-}
-
-// start is Start. The process counts by the counter, if that is not nil and can be opened.
-func start(cmd *exec.Cmd, death syscall.Signal, counter func() (*os.File, error)) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -60,12 +55,6 @@ func start(cmd *exec.Cmd, death syscall.Signal, counter func() (*os.File, error)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		if counter != nil {
-			if file, err := counter(); err == nil { // the process's file 3
-				defer file.Close()
-				cmd.ExtraFiles, cmd.Env = []*os.File{file}, append(cmd.Env, "POSTAGE_COUNTER=3")
-			}
-		}
 		err := cmd.Start()
 		if err == nil {
 			p.PID = cmd.Process.Pid
