@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/internal/feature/loadpage"
 	"postage/lab"
 	"postage/load"
 	"postage/load/fleet"
@@ -54,7 +52,7 @@ not; 2 for wrong usage or a fault of the tool; 130 if interrupted.`,
 	f.registerOutput(flags)
 	f.fleet.register(flags)
 	f.sides.register(flags)
-	helpInGroups(cmd, "rate duration conns proto request header body method expect assert slo json html", loadGroups...)
+	helpInGroups(cmd, "rate duration conns proto request header body method expect assert slo json", loadGroups...)
 	return cmd
 }
 
@@ -186,14 +184,6 @@ func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan
 		say(cmd, "%v", err) // what was measured of the requests stays
 	}
 	result.Server = after.Since(&before)
-	if f.html != "" {
-		err = writeFile(f.html, func(w io.Writer) error {
-			return loadpage.HTML(w, loadpage.New(target, result, seconds.began, seconds.page))
-		})
-		if err != nil {
-			return err
-		}
-	}
 	return f.write(cmd, result, asserts)
 }
 

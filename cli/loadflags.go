@@ -37,12 +37,12 @@ type loadFlags struct {
 	ca, cert, key, connectTo                                    string
 
 	// What is a success, and what is written.
-	expect                              []string
-	slo                                 string
-	objectives                          []load.Objective // of slo
-	asserts                             []string
-	json                                bool
-	csv, hlog, html, prometheus, server string
+	expect                        []string
+	slo                           string
+	objectives                    []load.Objective // of slo
+	asserts                       []string
+	json                          bool
+	csv, hlog, prometheus, server string
 }
 
 // The possible values of flags that have only a few.
@@ -96,7 +96,6 @@ func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 	flags.IntVar(&f.cpu, "cpu", 0, "processors to use (GOMAXPROCS), 0 for all")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.csv, "csv", "", "write a line for each second to `file`")
-	flags.StringVar(&f.html, "html", "", "write a page with plots to `file`")
 	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, in HdrHistogram's log format")
 	flags.StringVar(&f.prometheus, "prometheus", "", "serve the metrics to Prometheus on `address`, such as :9464, at /metrics")
 	flags.StringArrayVar(&f.expect, "expect", nil, "`statuses` that are successes (2xx,304), or what bodies match (body~ok, body!~errors); may be repeated")
@@ -109,8 +108,8 @@ var loadGroups = []flagGroup{
 	{"When, and how much", "rate duration max-requests arrivals warm-up wait timeout give-up"},
 	{"Where to, and how", "proto conns streams connect-to insecure ca cert key tls-tickets cpu"},
 	{"What is a success", "expect assert slo"},
-	{"Two servers", "against serve gate out"},
-	{"Output", "json csv html hdr-log prometheus server"},
+	{"Two servers", "against serve gate out html"},
+	{"Output", "json csv hdr-log prometheus server"},
 	{"On Kubernetes", "kubernetes workers image namespace kubeconfig host-network attach"},
 	{"This command", "help"},
 }
@@ -191,7 +190,7 @@ func (f *loadFlags) check(args []string) error {
 		{f.data != "" && f.targets == "" && len(args) == 0, "the built-in server is sent its own request, which has no place for --data", "give a URL or --targets"},
 		{f.warmUp < 0 || f.giveUp < 0, "--warm-up and --give-up must be at least 0", ""},
 		{(f.cert == "") != (f.key == ""), "--cert and --key go together", ""},
-		{f.slo != "" && (f.csv != "" || f.hlog != "" || f.html != "" || f.prometheus != ""), "--csv, --hdr-log, --html and --prometheus are for one run, and --slo makes several", ""},
+		{f.slo != "" && (f.csv != "" || f.hlog != "" || f.prometheus != ""), "--csv, --hdr-log and --prometheus are for one run, and --slo makes several", ""},
 		{f.slo != "" && f.server != "", "--server is for one run, and --slo makes several", ""},
 		{f.most < 0, "--max-requests must be at least 0, which is no limit", ""},
 		{f.most > 0 && (f.slo != "" || f.replay != "" || f.arrivals != "constant" || f.fleet.on), "--max-requests is for one run at one rate", "leave out --slo, --replay, --arrivals and --kubernetes"},

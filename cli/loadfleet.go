@@ -76,7 +76,6 @@ func (f *loadFlags) checkFleet(flags *pflag.FlagSet, args []string) error {
 		{f.replay != "", no("--replay", "each worker would send the whole log; give --rate and --targets"), ""},
 		{f.csv != "", no("--csv", sums), ""},
 		{f.hlog != "", no("--hdr-log", sums), ""},
-		{f.html != "", no("--html", sums), ""},
 		{f.prometheus != "", no("--prometheus", sums), ""},
 		{f.server != "", no("--server", "workers would begin and end apart from what it counts"), ""},
 	})

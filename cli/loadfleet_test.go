@@ -18,7 +18,6 @@ func TestFleetRefuses(t *testing.T) {
 		"--replay access.log": "--replay is not possible with --kubernetes: ",
 		"--csv out.csv":       "--csv is not possible with --kubernetes: ",
 		"--hdr-log out.hlog":  "--hdr-log is not possible with --kubernetes: ",
-		"--html out.html":     "--html is not possible with --kubernetes: ",
 		"--prometheus :9464":  "--prometheus is not possible with --kubernetes: ",
 		"--workers 0":         "--workers must be at least 1",
 		"--attach job":        "--attach takes over a Job as it was begun",
