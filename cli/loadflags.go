@@ -178,7 +178,7 @@ func (f *loadFlags) check(args []string) error {
 	return refuse([]refusal{
 		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, http3, grpc, websocket or sse"},
 		{f.proto == "websocket" && (f.cookies || f.verb != ""), "--cookies and --request are for HTTP, not for WebSocket", ""},
-		{slices.Contains(loadProtos[4:], f.proto) && len(args) == 0 && f.targets == "", "the built-in server has no " + f.proto, "give the URL of another; for WebSocket, ws:// or wss://, of one that echoes"},
+		{!slices.Contains(loadProtos[:2], f.proto) && len(args) == 0 && f.targets == "" && f.replay == "", "the built-in server has no " + f.proto, "give the URL of another; for WebSocket, ws:// or wss://, of one that echoes"},
 		{grpc && (f.cookies || f.replay != ""), "--cookies and --replay are for HTTP, not for gRPC", ""},
 		{f.rate.speed > 0 && f.replay == "", fmt.Sprintf("--rate %v is the pace of a --replay", &f.rate), "give requests a second, such as 100"},
 		{f.replay != "" && (f.targets != "" || f.data != "" || f.body != "" || f.verb != "" || f.slo != "" || f.warmUp > 0 || f.arrivals != "constant"), "--replay says what is sent and when", "leave out --targets, --data, --body, --request, --slo, --warm-up and --arrivals"},
@@ -207,7 +207,6 @@ func (f *loadFlags) check(args []string) error {
 		{f.protoFile == "" && len(f.protoPaths) > 0, "--proto-path is for what --proto-file imports", ""},
 		{f.fleet.on && len(f.protoPaths) > 0, "--proto-path is not possible with --kubernetes: workers have one file", "give --proto-file a descriptor set, made with --include_imports"},
 		{f.verb != "" && !httpToken.MatchString(f.verb), fmt.Sprintf("--request %q is not an HTTP method", f.verb), ""},
-		{len(args) == 0 && f.method != "", "the built-in server has one method, which needs no --method", "give the URL of another"},
 		{len(args) == 0 && f.verb != "" && f.replay == "", "the built-in server is sent its own request", "give the URL of another"},
 	})
 }
