@@ -172,8 +172,8 @@ func refuse(all []refusal) error {
 	return nil
 }
 
-// check rejects flags that cannot be combined.
-func (f *loadFlags) check(args []string) error {
+// check rejects flags that cannot be combined. paced says that they give a rate or a duration.
+func (f *loadFlags) check(args []string, paced bool) error {
 	grpc := f.proto == "grpc"
 	return refuse([]refusal{
 		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, http3, grpc, websocket or sse"},
@@ -182,21 +182,19 @@ func (f *loadFlags) check(args []string) error {
 		{grpc && (f.cookies || f.replay != ""), "--cookies and --replay are for HTTP, not for gRPC", ""},
 		{f.rate.speed > 0 && f.replay == "", fmt.Sprintf("--rate %v is the pace of a --replay", &f.rate), "give requests a second, such as 100"},
 		{f.replay != "" && (f.targets != "" || f.data != "" || f.body != "" || f.verb != "" || f.slo != "" || f.warmUp > 0 || f.arrivals != "constant"), "--replay says what is sent and when", "leave out --targets, --data, --body, --request, --slo, --warm-up and --arrivals"},
+		{f.replay != "" && paced, "--replay says when requests are due", "leave --duration out, and --rate or give it a pace, such as 10x"},
 		{f.duration <= 0 || f.wait <= 0 || f.timeout <= 0, "--duration, --wait and --timeout must be more than 0", ""},
 		{!slices.Contains(loadArrivals, f.arrivals), fmt.Sprintf("--arrivals %q", f.arrivals), "want constant or poisson"},
 		{f.arrivals == "poisson" && f.rate.max, "--arrivals poisson needs a rate", "give --rate, such as 100"},
 		{f.conns < 1 || f.streams < 1, "--conns and --streams must be at least 1", ""},
 		{f.targets != "" && (len(args) > 0 || f.body != "" || f.verb != ""), "--targets says what is sent", "leave the URL, --body and --request out"},
 		{f.data != "" && f.targets == "" && len(args) == 0, "the built-in server is sent its own request, which has no place for --data", "give a URL or --targets"},
-		{f.warmUp < 0 || f.giveUp < 0, "--warm-up and --give-up must be at least 0", ""},
+		{f.warmUp < 0 || f.giveUp < 0 || f.most < 0 || f.cpu < 0, "--warm-up, --give-up, --max-requests and --cpu must be at least 0", ""},
 		{(f.cert == "") != (f.key == ""), "--cert and --key go together", ""},
-		{f.slo != "" && (f.csv != "" || f.hlog != "" || f.prometheus != ""), "--csv, --hdr-log and --prometheus are for one run, and --slo makes several", ""},
-		{f.slo != "" && f.server != "", "--server is for one run, and --slo makes several", ""},
-		{f.most < 0, "--max-requests must be at least 0, which is no limit", ""},
+		{f.slo != "" && f.sides.against == "" && (f.csv != "" || f.hlog != "" || f.prometheus != "" || f.server != ""), "--csv, --hdr-log, --prometheus and --server are for one run, and --slo makes several", ""},
 		{f.most > 0 && (f.slo != "" || f.replay != "" || f.arrivals != "constant" || f.fleet.on), "--max-requests is for one run at one rate", "leave out --slo, --replay, --arrivals and --kubernetes"},
 		{len(f.expect) > 0 && (grpc || f.proto == "websocket"), "--expect is for HTTP's statuses", ""},
 		{strings.Contains(f.connectTo, "/") && f.proto == "http3", "--connect-to: QUIC runs over UDP, and not over a UNIX socket", ""},
-		{f.cpu < 0, "--cpu must be at least 0, which is all", ""},
 		{f.slo != "" && f.rate.max, "--slo needs a rate to begin with", "give --rate, such as 100"},
 		{grpc && f.verb != "", fmt.Sprintf("--request %s: gRPC is always POST", f.verb), "--method pkg.Service/Method says what to call"},
 		{grpc && f.method == "" && len(args) > 0, "gRPC needs a method", "give --method pkg.Service/Method"},

@@ -52,10 +52,8 @@ func loaded(t *testing.T, told func(load.Interval)) *load.Result {
 // The metrics agree with the result, in both kinds of histogram, and have names that Prometheus
 // approves of.
 func TestLoadMetrics(t *testing.T) {
-	m := newLoadMetrics()
-	r := loaded(t, m.told)
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(m)
+	r := loaded(t, newLoadMetrics(registry).told)
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", err, problems)
 	}
