@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -54,6 +55,8 @@ func (r *Request) check(proto string) error {
 			}
 		}
 		switch strings.ToLower(name) {
+		case "grpc-encoding":
+			return errors.New("header field grpc-encoding: messages are not compressed")
 		case "content-length", "transfer-encoding":
 			return fmt.Errorf("header field %s: it is made from the body", name)
 		case "connection", "keep-alive", "proxy-connection", "upgrade":
