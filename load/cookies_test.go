@@ -115,28 +115,15 @@ func TestCookies(t *testing.T) {
 // A name and a password in the URL are sent by every protocol.
 func TestBasicAuth(t *testing.T) {
 	t.Parallel()
+	server := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name, password, _ := r.BasicAuth(); name != "ann" || password != "se:cret" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	u := parsed(t, "http://ann:se%3Acret@"+server.Listener.Addr().String())
 	for _, cookies := range []bool{false, true} {
 		for _, proto := range []string{"http1", "http2"} {
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if name, password, _ := r.BasicAuth(); name != "ann" || password != "se:cret" {
-					w.WriteHeader(http.StatusUnauthorized)
-				}
-			}))
-			server.Config.Protocols = new(http.Protocols)
-			server.Config.Protocols.SetHTTP1(true)
-			server.Config.Protocols.SetUnencryptedHTTP2(true)
-			server.Start()
-			u := parsed(t, "http://ann:se%3Acret@"+server.Listener.Addr().String())
-			pool, err := Open(t.Context(), &Target{Proto: proto, Cookies: cookies, Conns: 1, Streams: 1, Request: Request{URL: u}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := Run(t.Context(), Plan{Pacer: Constant{50, 100 * time.Millisecond}, Lines: pool.Lines})
-			if err != nil || r.Failed() > 0 || r.Done != 5 {
-				t.Errorf("%s, cookies %v: %v, %v", proto, cookies, err, r.Errors)
-			}
-			_ = pool.Close()
-			server.Close()
+			wantOnly(t, sent(t, u, 5, 1, func(target *Target) { target.Proto, target.Cookies = proto, cookies }), 0, "")
 		}
 	}
 }
