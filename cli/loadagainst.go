@@ -83,7 +83,7 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	}
 	ctx := cmd.Context()
 	if rec.Header.Slice == 0 {
-		if slices.Contains(loadProtos[:3], f.proto) {
+		if slices.Contains(loadProtos[:2], f.proto) {
 			if rec.Header.Differing, err = loadagainst.Differing(ctx, targets[0], targets[1]); err != nil {
 				return err
 			}

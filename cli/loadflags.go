@@ -47,7 +47,7 @@ type loadFlags struct {
 
 // The possible values of flags that have only a few.
 var (
-	loadProtos   = []string{"http1", "http2", "http3", "grpc", "websocket", "sse"}
+	loadProtos   = []string{"http1", "http2", "grpc", "websocket", "sse"}
 	loadArrivals = []string{"constant", "poisson"}
 )
 
@@ -61,7 +61,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.giveUp, "give-up", 3*time.Second, "end a run that nothing answers for so long; 0 for never")
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
-	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, http3, grpc, sse or websocket")
+	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, grpc, sse or websocket")
 	flags.StringVarP(&f.verb, "request", "X", "", "HTTP `method` (default GET, or POST with a body)")
 	flags.StringVar(&f.method, "method", "", "gRPC method, such as `pkg.S/Call`")
 	flags.IntVarP(&f.conns, "conns", "c", 10, "`number` of connections")
@@ -176,7 +176,7 @@ func refuse(all []refusal) error {
 func (f *loadFlags) check(args []string, paced bool) error {
 	grpc := f.proto == "grpc"
 	return refuse([]refusal{
-		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, http3, grpc, websocket or sse"},
+		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, grpc, websocket or sse"},
 		{f.proto == "websocket" && (f.cookies || f.verb != ""), "--cookies and --request are for HTTP, not for WebSocket", ""},
 		{!slices.Contains(loadProtos[:2], f.proto) && len(args) == 0 && f.targets == "" && f.replay == "", "the built-in server has no " + f.proto, "give the URL of another; for WebSocket, ws:// or wss://, of one that echoes"},
 		{grpc && (f.cookies || f.replay != ""), "--cookies and --replay are for HTTP, not for gRPC", ""},
@@ -194,7 +194,6 @@ func (f *loadFlags) check(args []string, paced bool) error {
 		{f.slo != "" && f.sides.against == "" && (f.csv != "" || f.hlog != "" || f.prometheus != "" || f.server != ""), "--csv, --hdr-log, --prometheus and --server are for one run, and --slo makes several", ""},
 		{f.most > 0 && (f.slo != "" || f.replay != "" || f.arrivals != "constant" || f.fleet.on), "--max-requests is for one run at one rate", "leave out --slo, --replay, --arrivals and --kubernetes"},
 		{len(f.expect) > 0 && (grpc || f.proto == "websocket"), "--expect is for HTTP's statuses", ""},
-		{strings.Contains(f.connectTo, "/") && f.proto == "http3", "--connect-to: QUIC runs over UDP, and not over a UNIX socket", ""},
 		{f.slo != "" && f.rate.max, "--slo needs a rate to begin with", "give --rate, such as 100"},
 		{grpc && f.verb != "", fmt.Sprintf("--request %s: gRPC is always POST", f.verb), "--method pkg.Service/Method says what to call"},
 		{grpc && f.method == "" && len(args) > 0, "gRPC needs a method", "give --method pkg.Service/Method"},

@@ -128,7 +128,7 @@ func (f *loadFlags) fillIn(cmd *cobra.Command, t *load.Target) error {
 	if t.Request.Method = cmp.Or(f.verb, http.MethodGet); f.verb == "" && len(t.Request.Body) > 0 {
 		t.Request.Method = http.MethodPost
 	}
-	if f.verb != "GET" && slices.Contains(loadProtos[:3], f.proto) && load.IsJSON(t.Request.Body) && t.Request.Header.Get("Content-Type") == "" {
+	if f.verb != "GET" && slices.Contains(loadProtos[:2], f.proto) && load.IsJSON(t.Request.Body) && t.Request.Header.Get("Content-Type") == "" {
 		t.Request.Header.Set("Content-Type", "application/json")
 	}
 	if f.data != "" {

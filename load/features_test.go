@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,9 +14,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/reflection"
-
-	"postage/internal/service/greeter"
-	"postage/internal/service/tlscert"
 )
 
 // Requests go to a UNIX socket, by every protocol that can, and their statuses are what the target
@@ -102,21 +98,6 @@ func TestOpenAgain(t *testing.T) {
 		if len(target.Requests) > 0 || len(target.Request.Header) != 1 {
 			t.Errorf("the target is now %+v", target)
 		}
-	}
-}
-
-// With HTTP/3, too, every connection goes to that address, the later ones as the first.
-func TestConnectToAgain(t *testing.T) {
-	t.Parallel()
-	pair := certificate(t)
-	p := greet(t, greeter.Config{Server: "http3", Body: "json", Cert: pair})
-	target := &Target{Proto: "http3", ConnectTo: p.Addr, TLS: &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName},
-		Request: Request{Method: http.MethodGet, Header: http.Header{}, URL: parsed(t, "https://example.invalid/?secure=raw")}}
-	x := target.exchange()
-	defer x.close()
-	line := &roundTripper{exchange: x, target: target, take: inTurn([]Request{target.Request})}
-	if o := line.send(t.Context(), nil); o.err != nil || o.status != http.StatusOK { // without connecting before
-		t.Errorf("status %d, %v", o.status, o.err)
 	}
 }
 

@@ -61,7 +61,7 @@ func (r *Request) check(proto string) error {
 			return fmt.Errorf("header field %s: it is made from the body", name)
 		case "connection", "keep-alive", "proxy-connection", "upgrade":
 			if proto != "http1" {
-				return fmt.Errorf("header field %s is not allowed in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2)", name)
+				return fmt.Errorf("header field %s is not allowed in HTTP/2 (RFC 9113 section 8.2.2)", name)
 			}
 		}
 	}
