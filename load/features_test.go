@@ -74,29 +74,17 @@ func TestFirstByte(t *testing.T) {
 // Open leaves its target as it was: opened again, it sends the same, with the URL's name and password.
 func TestOpenAgain(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name, password, _ := r.BasicAuth(); name+" "+password != "ann s3:cret" {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	}))
-	defer server.Close()
 	to := parsed(t, server.URL)
 	to.User = url.UserPassword("ann", "s3:cret")
 	target := &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: to, Header: http.Header{"X-Who": {"Ann"}}}}
 	for range 2 {
-		pool, err := Open(t.Context(), target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := Run(t.Context(), Plan{Pacer: Constant{100, 20 * time.Millisecond}, Lines: pool.Lines})
-		if err != nil || r.Done != 2 || r.Failed() > 0 {
-			t.Errorf("%v, %v", err, r.Errors)
-		}
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-		if len(target.Requests) > 0 || len(target.Request.Header) != 1 {
-			t.Errorf("the target is now %+v", target)
+		if err := once(opened(t, target)); err != nil || len(target.Requests) > 0 || len(target.Request.Header) != 1 {
+			t.Errorf("%v, the target is now %+v", err, target)
 		}
 	}
 }
@@ -166,15 +154,10 @@ func TestTraffic(t *testing.T) {
 		accepted.Store(0)
 		target.Conns, target.Streams, target.Request.URL = 3, 2, parsed(t, server.URL)
 		target.TLS = server.Client().Transport.(*http.Transport).TLSClientConfig
-		pool, err := Open(t.Context(), &target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pool := opened(t, &target)
 		for run := range 2 {
-			r, err := Run(t.Context(), Plan{Pacer: Constant{100, 200 * time.Millisecond}, Lines: pool.Lines, Traffic: pool.Traffic})
-			if err != nil || r.Failed() > 0 {
-				t.Fatalf("%v, %v", err, r.Errors)
-			}
+			r := measured(t, Plan{Pacer: Constant{100, 200 * time.Millisecond}, Lines: pool.Lines, Traffic: pool.Traffic})
+			wantOnly(t, r, 0, "")
 			n, made := r.Traffic, int64(3)
 			if run > 0 { // over the connections of the first
 				made = 0
@@ -186,6 +169,5 @@ func TestTraffic(t *testing.T) {
 		if n := accepted.Load(); n != 3 {
 			t.Errorf("%s, cookies %v: the server saw %d connections", target.Proto, target.Cookies, n)
 		}
-		_ = pool.Close()
 	}
 }
