@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"postage/internal/feature/loadpage"
 	"postage/lab"
 	"postage/load"
 	"postage/load/fleet"
@@ -54,7 +52,7 @@ not; 2 for wrong usage or a fault of the tool; 130 if interrupted.`,
 	f.registerOutput(flags)
 	f.fleet.register(flags)
 	f.sides.register(flags)
-	helpInGroups(cmd, "rate duration conns proto request header body method expect assert slo json html", loadGroups...)
+	helpInGroups(cmd, "rate duration conns proto request header body method expect assert slo json", loadGroups...)
 	return cmd
 }
 
@@ -82,7 +80,7 @@ func runLoad(cmd *cobra.Command, args []string, f loadFlags) (err error) {
 		return err
 	}
 	defer pool.Close()
-	return f.send(cmd, target, f.plan(pacer, pool), asserts)
+	return f.send(cmd, f.plan(pacer, pool), asserts)
 }
 
 // settle rejects what cannot be done.
@@ -90,15 +88,8 @@ func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.
 	if len(args) > 0 && (strings.HasPrefix(args[0], "ws://") || strings.HasPrefix(args[0], "wss://")) && !flags.Changed("proto") {
 		f.proto = "websocket"
 	}
-	if err := f.check(args); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(f.checkFleet(flags, args), f.checkAgainst(args)); err != nil {
-		return nil, err
-	}
-	if err := refuse([]refusal{
-		{f.replay != "" && (f.rate.text != "" && f.rate.speed == 0 || flags.Changed("duration")), "--replay says when requests are due", "leave --duration out, and --rate or give it a pace, such as 10x"},
-	}); err != nil {
+	paced := f.rate.text != "" && f.rate.speed == 0 || flags.Changed("duration")
+	if err := errors.Join(f.check(args, paced), f.checkFleet(flags, args), f.checkAgainst(args)); err != nil {
 		return nil, err
 	}
 	if f.slo != "" {
@@ -106,12 +97,10 @@ func (f *loadFlags) settle(flags *pflag.FlagSet, args []string) (asserts []load.
 			return nil, fmt.Errorf("--slo: %w", err)
 		}
 	}
-	for _, text := range f.asserts {
-		more, err := load.ParseObjectives(text)
-		if err != nil {
+	if text := strings.Join(f.asserts, ","); text != "" {
+		if asserts, err = load.ParseObjectives(text); err != nil {
 			return nil, fmt.Errorf("--assert: %w", err)
 		}
-		asserts = append(asserts, more...)
 	}
 	return asserts, nil
 }
@@ -137,13 +126,10 @@ func (f *loadFlags) plan(pacer load.Pacer, pool *load.Pool) load.Plan {
 }
 
 // send carries out the plan, or searches for a rate, and prints what came out.
-func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan, asserts []load.Objective) (err error) {
+func (f *loadFlags) send(cmd *cobra.Command, plan load.Plan, asserts []load.Objective) (err error) {
 	ctx := cmd.Context()
 	if f.warmUp > 0 {
 		before, rate := plan, f.rate.rate
-		if requests, lasts := plan.Pacer.Span(); requests > 0 {
-			rate = requests / lasts.Seconds()
-		}
 		if f.fleet.worker {
 			rate /= float64(f.fleet.workers)
 		}
@@ -186,14 +172,6 @@ func (f *loadFlags) send(cmd *cobra.Command, target *load.Target, plan load.Plan
 		say(cmd, "%v", err) // what was measured of the requests stays
 	}
 	result.Server = after.Since(&before)
-	if f.html != "" {
-		err = writeFile(f.html, func(w io.Writer) error {
-			return loadpage.HTML(w, loadpage.New(target, result, seconds.began, seconds.page))
-		})
-		if err != nil {
-			return err
-		}
-	}
 	return f.write(cmd, result, asserts)
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"postage/internal/feature/loadagainst"
-	"postage/internal/feature/loadpage"
 	"postage/internal/kit/report"
 	"postage/lab"
 	"postage/load"
@@ -25,9 +24,9 @@ import (
 
 // againstFlags are the flags of `postage load` that compare two servers.
 type againstFlags struct {
-	against, serve, out string
-	gate                []string
-	limits              []loadagainst.Limit
+	against, serve, out, html string
+	gate                      []string
+	limits                    []loadagainst.Limit
 }
 
 func (f *againstFlags) register(flags *pflag.FlagSet) {
@@ -35,13 +34,14 @@ func (f *againstFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.serve, "serve", "", "start both sides with this shell `command`, in their own code; {addr} is where each shall listen")
 	flags.StringArrayVar(&f.gate, "gate", nil, "fail if a figure is higher than this `limit` allows, such as p99:5%, cpu:3% or errors:0; may be repeated")
 	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show`; a comparison that was interrupted goes on")
+	flags.StringVar(&f.html, "html", "", "write a page with the distributions to `file`")
 }
 
 // checkAgainst rejects what cannot be combined with a comparison of two servers.
 func (f *loadFlags) checkAgainst(args []string) (err error) {
 	a := &f.sides
 	if a.against == "" {
-		return refuse([]refusal{{a.serve != "" || len(a.gate) > 0 || a.out != "", "--serve, --gate and --out are for a comparison", "give --against the other server's URL, or a revision"}})
+		return refuse([]refusal{{a.serve != "" || len(a.gate) > 0 || a.out != "" || a.html != "", "--serve, --gate, --out and --html are for a comparison", "give --against the other server's URL, or a revision"}})
 	}
 	revision := !strings.Contains(a.against, "://")
 	if err := refuse([]refusal{
@@ -50,7 +50,7 @@ func (f *loadFlags) checkAgainst(args []string) (err error) {
 		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision, such as HEAD~1"},
 		{f.rate.max || f.replay != "" || f.fleet.on || f.most > 0, "--against takes turns at one rate", "leave out --rate max, --replay, --max-requests and --kubernetes"},
 		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), fmt.Sprintf("--server %q: with --against it names two, OLD,NEW", f.server), "with --serve leave it out: what it starts is measured"},
-		{f.slo != "" && (a.out != "" || len(a.gate) > 0 || f.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate and --html"},
+		{f.slo != "" && (a.out != "" || len(a.gate) > 0 || a.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate and --html"},
 		{f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out keeps every slice, and --gate judges the difference"},
 	}); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	}
 	ctx := cmd.Context()
 	if rec.Header.Slice == 0 {
-		if slices.Contains(loadProtos[:3], f.proto) {
+		if slices.Contains(loadProtos[:2], f.proto) {
 			if rec.Header.Differing, err = loadagainst.Differing(ctx, targets[0], targets[1]); err != nil {
 				return err
 			}
@@ -144,8 +144,8 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 	if err := rec.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil {
 		return err
 	}
-	if f.html != "" {
-		if err := writeFile(f.html, rec.HTML); err != nil {
+	if f.sides.html != "" {
+		if err := writeFile(f.sides.html, rec.HTML); err != nil {
 			return err
 		}
 	}
@@ -211,10 +211,20 @@ func moved(t *load.Target, to *url.URL) *load.Target {
 	return &out
 }
 
+// what says what is sent and how.
+func what(t *load.Target) string {
+	all := t.All()
+	what := cmp.Or(t.RPC, all[0].Method)
+	if len(all) > 1 {
+		what = fmt.Sprintf("%d requests, the first %s", len(all), what)
+	}
+	return fmt.Sprintf("%s %s by %s", what, all[0].URL.Path, t.Proto)
+}
+
 // record reads what --out has, to go on with it, or begins a record.
 func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*loadagainst.Record, error) {
 	header := loadagainst.NewHeader(f.rate.rate, f.duration, rand.Uint64())
-	header.Old, header.New, header.What = sides[0].Name, sides[1].Name, loadpage.What(target, func(u *url.URL) string { return u.Path })
+	header.Old, header.New, header.What = sides[0].Name, sides[1].Name, what(target)
 	if info, err := os.Stat(f.sides.out); f.sides.out == "" || err != nil || info.Size() == 0 {
 		return &loadagainst.Record{Header: header}, nil
 	}

@@ -37,17 +37,17 @@ type loadFlags struct {
 	ca, cert, key, connectTo                                    string
 
 	// What is a success, and what is written.
-	expect                              []string
-	slo                                 string
-	objectives                          []load.Objective // of slo
-	asserts                             []string
-	json                                bool
-	csv, hlog, html, prometheus, server string
+	expect                        []string
+	slo                           string
+	objectives                    []load.Objective // of slo
+	asserts                       []string
+	json                          bool
+	csv, hlog, prometheus, server string
 }
 
 // The possible values of flags that have only a few.
 var (
-	loadProtos   = []string{"http1", "http2", "http3", "grpc", "websocket", "sse"}
+	loadProtos   = []string{"http1", "http2", "grpc", "websocket", "sse"}
 	loadArrivals = []string{"constant", "poisson"}
 )
 
@@ -61,7 +61,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.giveUp, "give-up", 3*time.Second, "end a run that nothing answers for so long; 0 for never")
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
-	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, http3, grpc, sse or websocket")
+	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, grpc, sse or websocket")
 	flags.StringVarP(&f.verb, "request", "X", "", "HTTP `method` (default GET, or POST with a body)")
 	flags.StringVar(&f.method, "method", "", "gRPC method, such as `pkg.S/Call`")
 	flags.IntVarP(&f.conns, "conns", "c", 10, "`number` of connections")
@@ -96,7 +96,6 @@ func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 	flags.IntVar(&f.cpu, "cpu", 0, "processors to use (GOMAXPROCS), 0 for all")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.csv, "csv", "", "write a line for each second to `file`")
-	flags.StringVar(&f.html, "html", "", "write a page with plots to `file`")
 	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, in HdrHistogram's log format")
 	flags.StringVar(&f.prometheus, "prometheus", "", "serve the metrics to Prometheus on `address`, such as :9464, at /metrics")
 	flags.StringArrayVar(&f.expect, "expect", nil, "`statuses` that are successes (2xx,304), or what bodies match (body~ok, body!~errors); may be repeated")
@@ -109,8 +108,8 @@ var loadGroups = []flagGroup{
 	{"When, and how much", "rate duration max-requests arrivals warm-up wait timeout give-up"},
 	{"Where to, and how", "proto conns streams connect-to insecure ca cert key tls-tickets cpu"},
 	{"What is a success", "expect assert slo"},
-	{"Two servers", "against serve gate out"},
-	{"Output", "json csv html hdr-log prometheus server"},
+	{"Two servers", "against serve gate out html"},
+	{"Output", "json csv hdr-log prometheus server"},
 	{"On Kubernetes", "kubernetes workers image namespace kubeconfig host-network attach"},
 	{"This command", "help"},
 }
@@ -173,31 +172,28 @@ func refuse(all []refusal) error {
 	return nil
 }
 
-// check rejects flags that cannot be combined.
-func (f *loadFlags) check(args []string) error {
+// check rejects flags that cannot be combined. paced says that they give a rate or a duration.
+func (f *loadFlags) check(args []string, paced bool) error {
 	grpc := f.proto == "grpc"
 	return refuse([]refusal{
-		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, http3, grpc, websocket or sse"},
+		{!slices.Contains(loadProtos, f.proto), fmt.Sprintf("--proto %q", f.proto), "want http1, http2, grpc, websocket or sse"},
 		{f.proto == "websocket" && (f.cookies || f.verb != ""), "--cookies and --request are for HTTP, not for WebSocket", ""},
-		{slices.Contains(loadProtos[4:], f.proto) && len(args) == 0 && f.targets == "", "the built-in server has no " + f.proto, "give the URL of another; for WebSocket, ws:// or wss://, of one that echoes"},
+		{!slices.Contains(loadProtos[:2], f.proto) && len(args) == 0 && f.targets == "" && f.replay == "", "the built-in server has no " + f.proto, "give the URL of another; for WebSocket, ws:// or wss://, of one that echoes"},
 		{grpc && (f.cookies || f.replay != ""), "--cookies and --replay are for HTTP, not for gRPC", ""},
 		{f.rate.speed > 0 && f.replay == "", fmt.Sprintf("--rate %v is the pace of a --replay", &f.rate), "give requests a second, such as 100"},
 		{f.replay != "" && (f.targets != "" || f.data != "" || f.body != "" || f.verb != "" || f.slo != "" || f.warmUp > 0 || f.arrivals != "constant"), "--replay says what is sent and when", "leave out --targets, --data, --body, --request, --slo, --warm-up and --arrivals"},
+		{f.replay != "" && paced, "--replay says when requests are due", "leave --duration out, and --rate or give it a pace, such as 10x"},
 		{f.duration <= 0 || f.wait <= 0 || f.timeout <= 0, "--duration, --wait and --timeout must be more than 0", ""},
 		{!slices.Contains(loadArrivals, f.arrivals), fmt.Sprintf("--arrivals %q", f.arrivals), "want constant or poisson"},
 		{f.arrivals == "poisson" && f.rate.max, "--arrivals poisson needs a rate", "give --rate, such as 100"},
 		{f.conns < 1 || f.streams < 1, "--conns and --streams must be at least 1", ""},
 		{f.targets != "" && (len(args) > 0 || f.body != "" || f.verb != ""), "--targets says what is sent", "leave the URL, --body and --request out"},
 		{f.data != "" && f.targets == "" && len(args) == 0, "the built-in server is sent its own request, which has no place for --data", "give a URL or --targets"},
-		{f.warmUp < 0 || f.giveUp < 0, "--warm-up and --give-up must be at least 0", ""},
+		{f.warmUp < 0 || f.giveUp < 0 || f.most < 0 || f.cpu < 0, "--warm-up, --give-up, --max-requests and --cpu must be at least 0", ""},
 		{(f.cert == "") != (f.key == ""), "--cert and --key go together", ""},
-		{f.slo != "" && (f.csv != "" || f.hlog != "" || f.html != "" || f.prometheus != ""), "--csv, --hdr-log, --html and --prometheus are for one run, and --slo makes several", ""},
-		{f.slo != "" && f.server != "", "--server is for one run, and --slo makes several", ""},
-		{f.most < 0, "--max-requests must be at least 0, which is no limit", ""},
+		{f.slo != "" && f.sides.against == "" && (f.csv != "" || f.hlog != "" || f.prometheus != "" || f.server != ""), "--csv, --hdr-log, --prometheus and --server are for one run, and --slo makes several", ""},
 		{f.most > 0 && (f.slo != "" || f.replay != "" || f.arrivals != "constant" || f.fleet.on), "--max-requests is for one run at one rate", "leave out --slo, --replay, --arrivals and --kubernetes"},
 		{len(f.expect) > 0 && (grpc || f.proto == "websocket"), "--expect is for HTTP's statuses", ""},
-		{strings.Contains(f.connectTo, "/") && f.proto == "http3", "--connect-to: QUIC runs over UDP, and not over a UNIX socket", ""},
-		{f.cpu < 0, "--cpu must be at least 0, which is all", ""},
 		{f.slo != "" && f.rate.max, "--slo needs a rate to begin with", "give --rate, such as 100"},
 		{grpc && f.verb != "", fmt.Sprintf("--request %s: gRPC is always POST", f.verb), "--method pkg.Service/Method says what to call"},
 		{grpc && f.method == "" && len(args) > 0, "gRPC needs a method", "give --method pkg.Service/Method"},
@@ -208,7 +204,6 @@ func (f *loadFlags) check(args []string) error {
 		{f.protoFile == "" && len(f.protoPaths) > 0, "--proto-path is for what --proto-file imports", ""},
 		{f.fleet.on && len(f.protoPaths) > 0, "--proto-path is not possible with --kubernetes: workers have one file", "give --proto-file a descriptor set, made with --include_imports"},
 		{f.verb != "" && !httpToken.MatchString(f.verb), fmt.Sprintf("--request %q is not an HTTP method", f.verb), ""},
-		{len(args) == 0 && f.method != "", "the built-in server has one method, which needs no --method", "give the URL of another"},
 		{len(args) == 0 && f.verb != "" && f.replay == "", "the built-in server is sent its own request", "give the URL of another"},
 	})
 }

@@ -54,9 +54,6 @@ var (
 // workersAccount is the account that workers report with (docs/kubernetes.md).
 const workersAccount = "postage-load"
 
-// sums is why a fleet has nothing by the second.
-const sums = "its workers report what they have counted since the start, not each second"
-
 // checkFleet rejects what a fleet cannot do.
 func (f *loadFlags) checkFleet(flags *pflag.FlagSet, args []string) error {
 	if f.fleet.attach != "" {
@@ -74,10 +71,7 @@ func (f *loadFlags) checkFleet(flags *pflag.FlagSet, args []string) error {
 		{f.rate.max, no("--rate max", "its workers divide a rate among them; give --rate, such as 100"), ""},
 		{f.slo != "", no("--slo", "a Job has one rate; run one for each rate to try, with --assert"), ""},
 		{f.replay != "", no("--replay", "each worker would send the whole log; give --rate and --targets"), ""},
-		{f.csv != "", no("--csv", sums), ""},
-		{f.hlog != "", no("--hdr-log", sums), ""},
-		{f.html != "", no("--html", sums), ""},
-		{f.prometheus != "", no("--prometheus", sums), ""},
+		{f.csv != "" || f.hlog != "" || f.prometheus != "", no("--csv, --hdr-log or --prometheus", "its workers report what they have counted since the start, not each second"), ""},
 		{f.server != "", no("--server", "workers would begin and end apart from what it counts"), ""},
 	})
 }

@@ -16,10 +16,9 @@ func TestFleetRefuses(t *testing.T) {
 		"--rate max":          "--rate max is not possible with --kubernetes: ",
 		"--slo p99<5ms":       "--slo is not possible with --kubernetes: ",
 		"--replay access.log": "--replay is not possible with --kubernetes: ",
-		"--csv out.csv":       "--csv is not possible with --kubernetes: ",
-		"--hdr-log out.hlog":  "--hdr-log is not possible with --kubernetes: ",
-		"--html out.html":     "--html is not possible with --kubernetes: ",
-		"--prometheus :9464":  "--prometheus is not possible with --kubernetes: ",
+		"--csv out.csv":       "--csv, --hdr-log or --prometheus is not possible with --kubernetes: ",
+		"--hdr-log out.hlog":  "--csv, --hdr-log or --prometheus is not possible with --kubernetes: ",
+		"--prometheus :9464":  "--csv, --hdr-log or --prometheus is not possible with --kubernetes: ",
 		"--workers 0":         "--workers must be at least 1",
 		"--attach job":        "--attach takes over a Job as it was begun",
 		"--arrivals poisson":  "kubeconfig: ", // is possible: only the cluster is missing

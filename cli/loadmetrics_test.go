@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -54,10 +52,8 @@ func loaded(t *testing.T, told func(load.Interval)) *load.Result {
 // The metrics agree with the result, in both kinds of histogram, and have names that Prometheus
 // approves of.
 func TestLoadMetrics(t *testing.T) {
-	m := newLoadMetrics()
-	r := loaded(t, m.told)
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(m)
+	r := loaded(t, newLoadMetrics(registry).told)
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", err, problems)
 	}
@@ -204,27 +200,5 @@ func TestLoadPrometheusRefused(t *testing.T) {
 	f := loadFlags{prometheus: "nowhere"}
 	if _, err := f.openExport(); err == nil || !strings.Contains(err.Error(), "--prometheus: listen tcp") {
 		t.Error(err)
-	}
-}
-
-// Each target's figures are on the page.
-func TestLoadTargetsEverywhere(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/b" {
-			w.WriteHeader(http.StatusTeapot)
-		}
-	}))
-	defer server.Close()
-	folder := t.TempDir()
-	in := func(name string) string { return filepath.Join(folder, name) }
-	if err := os.WriteFile(in("targets"), []byte(strings.Repeat("GET "+server.URL+"/a\n", 3)+"GET "+server.URL+"/b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := commanded(t, "--targets", in("targets"), "--rate", "40", "--duration", "500ms", "--html", in("html")); !errors.Is(err, errFailedRow) {
-		t.Fatal(err)
-	}
-	page, _ := os.ReadFile(in("html"))
-	if !bytes.Contains(page, []byte(`<th scope="row">GET /a</th><td>15</td><td>0</td>`)) || !bytes.Contains(page, []byte(`<th scope="row">GET /b</th><td>5</td><td>5</td>`)) {
-		t.Error("the page lacks the targets")
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/internal/feature/loadpage"
 	"postage/load"
 )
 
@@ -24,8 +23,7 @@ type loadSeconds struct {
 	live   *view
 	csv    *csv.Writer
 	hlog   *hdrhistogram.HistogramLogWriter
-	page   []loadpage.Second // nil where no page is asked for
-	export *loadExport       // nil where none is
+	export *loadExport // nil where none is
 	files  []*os.File
 	failed error
 }
@@ -33,9 +31,6 @@ type loadSeconds struct {
 // openSeconds creates the files that are asked for.
 func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 	s := &loadSeconds{began: time.Now(), live: newView(stderr)}
-	if f.html != "" {
-		s.page = []loadpage.Second{}
-	}
 	var err error
 	create := func(flag, name string) (file *os.File) {
 		if name != "" && err == nil {
@@ -67,7 +62,7 @@ func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 }
 
 func (s *loadSeconds) wanted() bool {
-	return s.live.live || s.csv != nil || s.hlog != nil || s.page != nil || s.export != nil
+	return s.live.live || s.csv != nil || s.hlog != nil || s.export != nil
 }
 
 func (s *loadSeconds) note(err error) {
@@ -89,9 +84,6 @@ func (s *loadSeconds) told(in load.Interval) {
 	}
 	if s.export != nil {
 		s.export.told(in)
-	}
-	if s.page != nil {
-		s.page = append(s.page, loadpage.SecondOf(in))
 	}
 	if s.csv != nil {
 		s.line(in)

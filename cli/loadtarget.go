@@ -20,7 +20,6 @@ import (
 
 	"postage/internal/kit/words"
 	"postage/internal/service/greeter"
-	"postage/internal/service/tlscert"
 	"postage/load"
 )
 
@@ -129,7 +128,7 @@ func (f *loadFlags) fillIn(cmd *cobra.Command, t *load.Target) error {
 	if t.Request.Method = cmp.Or(f.verb, http.MethodGet); f.verb == "" && len(t.Request.Body) > 0 {
 		t.Request.Method = http.MethodPost
 	}
-	if f.verb != "GET" && slices.Contains(loadProtos[:3], f.proto) && load.IsJSON(t.Request.Body) && t.Request.Header.Get("Content-Type") == "" {
+	if f.verb != "GET" && slices.Contains(loadProtos[:2], f.proto) && load.IsJSON(t.Request.Body) && t.Request.Header.Get("Content-Type") == "" {
 		t.Request.Header.Set("Content-Type", "application/json")
 	}
 	if f.data != "" {
@@ -207,32 +206,13 @@ func (f *loadFlags) trust() (*tls.Config, error) {
 
 // builtIn starts the built-in server and makes it the target.
 func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() error, err error) {
-	stop = func() error { return nil }
-	config := greeter.Config{Server: "nethttp", Body: "json"}
-	body := `{"secure":"raw"}`
-	switch f.proto {
-	case "http3":
-		config.Server = "http3"
-	case "grpc":
-		config.Server, config.Body = "grpc", "proto"
-		t.RPC = greeter.RPC
-		body = `{"secure":"grpc"}`
-	}
-	scheme := "http"
-	if f.proto == "http3" {
-		if config.Cert, err = tlscert.New(tlscert.ECDSAP256); err != nil {
-			return stop, err
-		}
-		t.TLS = &tls.Config{RootCAs: config.Cert.Pool(), ServerName: tlscert.ServerName}
-		scheme = "https"
-	}
-	server, err := greeter.Start(ctx, config)
+	server, err := greeter.Start(ctx, greeter.Config{Server: "nethttp", Body: "json"})
 	if err != nil {
-		return stop, err
+		return func() error { return nil }, err
 	}
-	t.Request.URL = &url.URL{Scheme: scheme, Host: server.Addr, Path: "/"}
+	t.Request.URL = &url.URL{Scheme: "http", Host: server.Addr, Path: "/"}
 	if len(t.Request.Body) == 0 {
-		t.Request.Body = []byte(body)
+		t.Request.Body = []byte(`{"secure":"raw"}`)
 	}
 	return server.Close, nil
 }

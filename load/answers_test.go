@@ -70,14 +70,10 @@ func TestExpectedBody(t *testing.T) {
 		if !is || err != nil {
 			t.Fatal(text, is, err)
 		}
-		pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Body: check, Request: Request{URL: parsed(t, server.URL)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pool := opened(t, &Target{Proto: "http1", Conns: 1, Streams: 1, Body: check, Request: Request{URL: parsed(t, server.URL)}})
 		if err := once(pool); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", text, err)
 		}
-		_ = pool.Close()
 	}
 	if _, is, err := ParseBody("body~("); !is || err == nil {
 		t.Error("a wrong expression is accepted")

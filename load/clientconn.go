@@ -26,11 +26,6 @@ func newClientConn(t *Target) *clientConn {
 	return &clientConn{target: t, tr: &http.Transport{DialContext: t.dialMetered, TLSClientConfig: t.tls(alpn), Protocols: protocols, DisableCompression: true}}
 }
 
-func (c *clientConn) connect(ctx context.Context) error {
-	_, err := c.get(ctx)
-	return err
-}
-
 func (c *clientConn) get(ctx context.Context) (*http.ClientConn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -146,19 +146,15 @@ func TestLargeRequestsKeepTheirConnection(t *testing.T) {
 		} else {
 			server.Start()
 		}
-		pool, err := Open(t.Context(), &Target{
+		t.Cleanup(server.Close)
+		pool := opened(t, &Target{
 			Proto: "http1", Conns: 1, Streams: 1, Timeout: time.Minute, TLS: &tls.Config{InsecureSkipVerify: true},
 			Request: Request{Method: http.MethodPost, Body: make([]byte, 100_000), URL: parsed(t, server.URL)},
 		})
-		if err != nil {
-			t.Fatal(err)
+		r := measured(t, Plan{Pacer: Constant{10, 500 * time.Millisecond}, Lines: pool.Lines})
+		if r.Done != 5 || r.Failed() > 0 || conns.Load() != 1 {
+			t.Errorf("tls %v: %d of %d failed over %d connections: %v", secure, r.Failed(), r.Done, conns.Load(), r.Errors)
 		}
-		r, err := Run(t.Context(), Plan{Pacer: Constant{10, 500 * time.Millisecond}, Lines: pool.Lines})
-		if err != nil || r.Done != 5 || r.Failed() > 0 || conns.Load() != 1 {
-			t.Errorf("tls %v: %v, %d of %d failed over %d connections: %v", secure, err, r.Failed(), r.Done, conns.Load(), r.Errors)
-		}
-		_ = pool.Close()
-		server.Close()
 	}
 }
 

@@ -4,14 +4,11 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/quic-go/quic-go/http3"
 )
 
 // The server counts each visitor's requests in a cookie. Every visitor keeps its own count, by
@@ -21,7 +18,7 @@ func TestCookies(t *testing.T) {
 	for _, c := range []struct {
 		proto, scheme string
 		visitors      int
-	}{{"http1", "http", 3}, {"http1", "https", 3}, {"http2", "http", 6}, {"http2", "https", 6}, {"http3", "https", 6}} {
+	}{{"http1", "http", 3}, {"http1", "https", 3}, {"http2", "http", 6}, {"http2", "https", 6}} {
 		t.Run(c.proto+"/"+c.scheme, func(t *testing.T) {
 			var mu sync.Mutex
 			seen := map[string]int{} // requests by visitor, as their cookies say
@@ -57,28 +54,13 @@ func TestCookies(t *testing.T) {
 			server.Config.Protocols.SetHTTP2(true)
 			server.Config.Protocols.SetUnencryptedHTTP2(true)
 			server.EnableHTTP2 = true
-			address := ""
-			switch {
-			case c.proto == "http3":
+			if c.scheme == "https" {
 				server.StartTLS()
-				socket, err := net.ListenPacket("udp", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				h3 := &http3.Server{Handler: handler, TLSConfig: http3.ConfigureTLSConfig(server.TLS.Clone())}
-				go func() { _ = h3.Serve(socket) }()
-				defer socket.Close()
-				defer h3.Close()
-				address = "https://" + socket.LocalAddr().String()
-			case c.scheme == "https":
-				server.StartTLS()
-				address = server.URL
-			default:
+			} else {
 				server.Start()
-				address = server.URL
 			}
 			defer server.Close()
-			u := parsed(t, address)
+			u := parsed(t, server.URL)
 			header := http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("ann:secret"))}}
 			pool, err := Open(t.Context(), &Target{Proto: c.proto, Cookies: true, Conns: 3, Streams: 2, TLS: &tls.Config{InsecureSkipVerify: true},
 				Request: Request{URL: u, Header: header}})
@@ -115,28 +97,15 @@ func TestCookies(t *testing.T) {
 // A name and a password in the URL are sent by every protocol.
 func TestBasicAuth(t *testing.T) {
 	t.Parallel()
+	server := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name, password, _ := r.BasicAuth(); name != "ann" || password != "se:cret" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	u := parsed(t, "http://ann:se%3Acret@"+server.Listener.Addr().String())
 	for _, cookies := range []bool{false, true} {
 		for _, proto := range []string{"http1", "http2"} {
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if name, password, _ := r.BasicAuth(); name != "ann" || password != "se:cret" {
-					w.WriteHeader(http.StatusUnauthorized)
-				}
-			}))
-			server.Config.Protocols = new(http.Protocols)
-			server.Config.Protocols.SetHTTP1(true)
-			server.Config.Protocols.SetUnencryptedHTTP2(true)
-			server.Start()
-			u := parsed(t, "http://ann:se%3Acret@"+server.Listener.Addr().String())
-			pool, err := Open(t.Context(), &Target{Proto: proto, Cookies: cookies, Conns: 1, Streams: 1, Request: Request{URL: u}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := Run(t.Context(), Plan{Pacer: Constant{50, 100 * time.Millisecond}, Lines: pool.Lines})
-			if err != nil || r.Failed() > 0 || r.Done != 5 {
-				t.Errorf("%s, cookies %v: %v, %v", proto, cookies, err, r.Errors)
-			}
-			_ = pool.Close()
-			server.Close()
+			wantOnly(t, sent(t, u, 5, 1, func(target *Target) { target.Proto, target.Cookies = proto, cookies }), 0, "")
 		}
 	}
 }

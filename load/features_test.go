@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,12 +12,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	_ "google.golang.org/grpc/encoding/gzip" // the server's
 	"google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/reflection"
-
-	"postage/internal/service/greeter"
-	"postage/internal/service/tlscert"
 )
 
 // Requests go to a UNIX socket, by every protocol that can, and their statuses are what the target
@@ -79,50 +74,23 @@ func TestFirstByte(t *testing.T) {
 // Open leaves its target as it was: opened again, it sends the same, with the URL's name and password.
 func TestOpenAgain(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name, password, _ := r.BasicAuth(); name+" "+password != "ann s3:cret" {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	}))
-	defer server.Close()
 	to := parsed(t, server.URL)
 	to.User = url.UserPassword("ann", "s3:cret")
 	target := &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: to, Header: http.Header{"X-Who": {"Ann"}}}}
 	for range 2 {
-		pool, err := Open(t.Context(), target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := Run(t.Context(), Plan{Pacer: Constant{100, 20 * time.Millisecond}, Lines: pool.Lines})
-		if err != nil || r.Done != 2 || r.Failed() > 0 {
-			t.Errorf("%v, %v", err, r.Errors)
-		}
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-		if len(target.Requests) > 0 || len(target.Request.Header) != 1 {
-			t.Errorf("the target is now %+v", target)
+		if err := once(opened(t, target)); err != nil || len(target.Requests) > 0 || len(target.Request.Header) != 1 {
+			t.Errorf("%v, the target is now %+v", err, target)
 		}
 	}
 }
 
-// With HTTP/3, too, every connection goes to that address, the later ones as the first.
-func TestConnectToAgain(t *testing.T) {
-	t.Parallel()
-	pair := certificate(t)
-	p := greet(t, greeter.Config{Server: "http3", Body: "json", Cert: pair})
-	target := &Target{Proto: "http3", ConnectTo: p.Addr, TLS: &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName},
-		Request: Request{Method: http.MethodGet, Header: http.Header{}, URL: parsed(t, "https://example.invalid/?secure=raw")}}
-	x := target.exchange()
-	defer x.close()
-	line := &roundTripper{exchange: x, target: target, take: inTurn([]Request{target.Request})}
-	if o := line.send(t.Context(), nil); o.err != nil || o.status != http.StatusOK { // without connecting before
-		t.Errorf("status %d, %v", o.status, o.err)
-	}
-}
-
-// gRPC's messages may be compressed, in both directions, and the server is told the time limit.
-func TestGRPCGzip(t *testing.T) {
+// A server of gRPC is told the time limit.
+func TestGRPCTimeout(t *testing.T) {
 	t.Parallel()
 	var limited atomic.Int64
 	server := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, r any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
@@ -139,15 +107,12 @@ func TestGRPCGzip(t *testing.T) {
 	}
 	go func() { _ = server.Serve(l) }()
 	defer server.Stop()
-	for _, encoding := range []string{"gzip", "identity"} {
-		r := sent(t, parsed(t, "http://"+l.Addr().String()), 5, 1, func(target *Target) {
-			target.Proto, target.RPC, target.Timeout = "grpc", "grpc.testing.TestService/UnaryCall", 30*time.Second
-			target.Request.Body, target.Request.Header = []byte(`{"responseSize":5000}`), http.Header{"Grpc-Encoding": {encoding}}
-		})
-		wantOnly(t, r, 0, "")
-	}
-	if limited.Load() != 10 {
-		t.Errorf("%d of 10 calls had a time limit", limited.Load())
+	r := sent(t, parsed(t, "http://"+l.Addr().String()), 5, 1, func(target *Target) {
+		target.Proto, target.RPC, target.Timeout = "grpc", "grpc.testing.TestService/UnaryCall", 30*time.Second
+		target.Request.Body = []byte(`{"responseSize":5000}`)
+	})
+	if wantOnly(t, r, 0, ""); limited.Load() != 5 {
+		t.Errorf("%d of 5 calls had a time limit", limited.Load())
 	}
 }
 
@@ -189,15 +154,10 @@ func TestTraffic(t *testing.T) {
 		accepted.Store(0)
 		target.Conns, target.Streams, target.Request.URL = 3, 2, parsed(t, server.URL)
 		target.TLS = server.Client().Transport.(*http.Transport).TLSClientConfig
-		pool, err := Open(t.Context(), &target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pool := opened(t, &target)
 		for run := range 2 {
-			r, err := Run(t.Context(), Plan{Pacer: Constant{100, 200 * time.Millisecond}, Lines: pool.Lines, Traffic: pool.Traffic})
-			if err != nil || r.Failed() > 0 {
-				t.Fatalf("%v, %v", err, r.Errors)
-			}
+			r := measured(t, Plan{Pacer: Constant{100, 200 * time.Millisecond}, Lines: pool.Lines, Traffic: pool.Traffic})
+			wantOnly(t, r, 0, "")
 			n, made := r.Traffic, int64(3)
 			if run > 0 { // over the connections of the first
 				made = 0
@@ -209,6 +169,5 @@ func TestTraffic(t *testing.T) {
 		if n := accepted.Load(); n != 3 {
 			t.Errorf("%s, cookies %v: the server saw %d connections", target.Proto, target.Cookies, n)
 		}
-		_ = pool.Close()
 	}
 }

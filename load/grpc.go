@@ -1,8 +1,6 @@
 package load
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -49,19 +47,10 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 			return err
 		}
 		streams = append(streams, streamRequest{data, r.metadata(), r.group})
-		compressed := byte(0)
-		if r.Header.Get("Grpc-Encoding") == "gzip" {
-			var packed bytes.Buffer
-			w := gzip.NewWriter(&packed)
-			_, _ = w.Write(data) // a bytes.Buffer accepts everything
-			_ = w.Close()
-			compressed, data = 1, packed.Bytes()
-			r.Header.Set("Grpc-Accept-Encoding", "gzip")
-		}
 		if t.Timeout > 0 && r.Header.Get("Grpc-Timeout") == "" {
 			r.Header.Set("Grpc-Timeout", fmt.Sprintf("%dm", min(max(1, t.Timeout.Milliseconds()), 99_999_999)))
 		}
-		body := binary.BigEndian.AppendUint32([]byte{compressed}, uint32(len(data)))
+		body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))) // not compressed
 		fields := fields(http.MethodPost, r.URL.Scheme, r.host(), path,
 			hpack.HeaderField{Name: "content-type", Value: "application/grpc"},
 			hpack.HeaderField{Name: "te", Value: "trailers"})

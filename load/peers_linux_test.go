@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"postage/internal/service/greeter"
 	"postage/internal/stats"
 )
 
@@ -29,7 +28,7 @@ var (
 	peerSeconds = flag.Int("seconds", 10, "TestPeers: seconds measured in a run of postage load, wrk or h2load")
 	peerOthers  = flag.Int("others", 2, "TestPeers: seconds measured in a run of the others, and in a paced run")
 	peerSeed    = flag.Uint64("seed", 1, "TestPeers: seed of the order of runs")
-	peerNames   = flag.String("peers", "", "TestPeers: some of wrk,h2load,vegeta,k6,fortio,oha,ghz")
+	peerNames   = flag.String("peers", "", "TestPeers: some of wrk,h2load,vegeta,k6,fortio,oha")
 )
 
 // A peer is a generator, and the way to get it.
@@ -48,7 +47,6 @@ var allPeers = []peer{
 	{"k6", "go build go.k6.io/k6"},
 	{"fortio", "go build fortio.org/fortio"},
 	{"oha", "cargo install --locked --version 1.16.0 oha"},
-	{"ghz", "go build github.com/bojand/ghz/cmd/ghz"},
 }
 
 // peers are the paths of the programs, by name. A missing program has none.
@@ -60,7 +58,7 @@ type peers struct {
 // A peerGroup has generators that do the same work against the same server.
 type peerGroup struct {
 	name       string
-	protocol   string // http1, http2, h2 (over TLS) or grpc
+	protocol   string // http1, http2 or h2 (over TLS)
 	rate       int    // requests a second, 0 for as many as possible
 	generators []generator
 }
@@ -68,17 +66,15 @@ type peerGroup struct {
 // A generator is one program with its arguments; the first of a group is postage load.
 type generator struct {
 	peer string
-	args string // {url}, {addr}, {ca}, {rate}, {seconds} and {folder} are filled in
+	args string // {url}, {ca}, {rate}, {seconds} and {folder} are filled in
 	env  []string
 }
-
-const helloRPC = "postage.send.Greeter/Hello"
 
 var oneThread = []string{"GOMAXPROCS=1", "TOKIO_WORKER_THREADS=1"}
 
 // peerGroups are those without a rate, as fast as each can on one thread, and those with one, with
-// as many threads as each likes. HTTP/1.1 has 16 connections, HTTP/2 and gRPC 100 streams on one,
-// since vegeta makes only one.
+// as many threads as each likes. HTTP/1.1 has 16 connections, HTTP/2 100 streams on one, since
+// vegeta makes only one.
 var peerGroups = []peerGroup{
 	{"HTTP/1.1, 16 connections", "http1", 0, []generator{
 		{"postage", "load --cpu 1 --rate max --proto http1 --conns 16 --duration {seconds}s {url}", nil},
@@ -99,11 +95,6 @@ var peerGroups = []peerGroup{
 		{"postage", "load --cpu 1 --rate max --proto http2 --conns 1 --streams 100 --ca {ca} --duration {seconds}s {url}", nil},
 		{"h2load", "-t1 -c1 -m100 -D {seconds} {url}", nil},
 	}},
-	{"gRPC, 1 connection, 100 streams", "grpc", 0, []generator{
-		{"postage", "load --cpu 1 --rate max --proto grpc --method " + helloRPC + " --proto-file {folder}/hello.proto --conns 1 --streams 100 --duration {seconds}s {url}", nil},
-		{"ghz", "--insecure --cpus 1 --proto {folder}/hello.proto --call " + helloRPC + " -d {} --disable-template-functions --disable-template-data" +
-			" -c 100 --connections 1 -z {seconds}s {addr}", nil},
-	}},
 	pacedAt(10_000), pacedAt(50_000),
 }
 
@@ -119,21 +110,14 @@ func pacedAt(rate int) peerGroup {
 	}}
 }
 
-// peerFiles are what the generators read.
-var peerFiles = map[string]string{
-	"script.js": `import http from 'k6/http';
+// k6Script is what k6 runs.
+const k6Script = `import http from 'k6/http';
 export const options = { discardResponseBodies: true };
 if (__ENV.RATE) {
   options.scenarios = { paced: { executor: 'constant-arrival-rate', rate: +__ENV.RATE, duration: __ENV.SECONDS + 's', preAllocatedVUs: 100 } };
 }
 export default function () { http.get(__ENV.URL); }
-`,
-	"hello.proto": `syntax = "proto3";
-package postage.send;
-message Message {}
-service Greeter { rpc Hello(Message) returns (Message); }
-`,
-}
+`
 
 // findPeers finds or builds the programs that were asked for, and says what is missing.
 func findPeers(t *testing.T) peers {
@@ -168,10 +152,8 @@ func findPeers(t *testing.T) peers {
 		}
 		p.paths[one.name] = path
 	}
-	for name, text := range peerFiles {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(filepath.Join(folder, "script.js"), []byte(k6Script), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return p
 }
@@ -195,23 +177,12 @@ type peerServer struct {
 // and all generators are counted alike. Each turn runs all generators of a group in a new random
 // order.
 //
-// nginx answers at once with a fixed answer. For gRPC it is grpc-go's server.
+// nginx answers at once with a fixed answer.
 func TestPeers(t *testing.T) {
 	p, shuffle := findPeers(t), rand.New(rand.NewPCG(*peerSeed, 0))
 	for _, g := range peerGroups {
 		t.Run(strings.ReplaceAll(g.name, "/", " "), func(t *testing.T) { // a slash is between levels of tests
-			s := peerServer{}
-			if g.protocol == "grpc" {
-				server := greet(t, greeter.Config{Server: "grpc", Body: "proto"})
-				s.url = "http://" + server.Addr + "/"
-				s.requests = func() (int64, error) {
-					counters, err := server.Counters()
-					return counters.Requests, err
-				}
-			} else {
-				s = startNginx(t, g.protocol)
-			}
-			g.measure(t, p, s, shuffle)
+			g.measure(t, p, startNginx(t, g.protocol), shuffle)
 		})
 	}
 }
@@ -227,7 +198,7 @@ func (g peerGroup) measure(t *testing.T, p peers, s peerServer, shuffle *rand.Ra
 	for range turns {
 		for _, i := range shuffle.Perm(len(present)) {
 			seconds := *peerOthers
-			if g.rate == 0 && g.protocol != "grpc" && slices.Contains([]string{"postage", "wrk", "h2load"}, present[i].peer) {
+			if g.rate == 0 && slices.Contains([]string{"postage", "wrk", "h2load"}, present[i].peer) {
 				seconds = *peerSeconds
 			}
 			cpu, wall, err := present[i].sample(t.Context(), p, s, g.rate, seconds)
@@ -276,8 +247,7 @@ func (g generator) sample(ctx context.Context, p peers, s peerServer, rate, seco
 	if err := os.WriteFile(filepath.Join(p.folder, "targets"), []byte("GET "+s.url+"\n"), 0o600); err != nil { // for vegeta
 		return 0, 0, err
 	}
-	fill := strings.NewReplacer("{url}", s.url, "{addr}", strings.TrimPrefix(strings.TrimSuffix(s.url, "/"), "http://"), "{ca}", s.ca,
-		"{rate}", strconv.Itoa(rate), "{seconds}", strconv.Itoa(seconds+3), "{folder}", p.folder)
+	fill := strings.NewReplacer("{url}", s.url, "{ca}", s.ca, "{rate}", strconv.Itoa(rate), "{seconds}", strconv.Itoa(seconds+3), "{folder}", p.folder)
 	var args []string
 	for _, a := range strings.Fields(g.args) {
 		args = append(args, fill.Replace(a))

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -97,24 +94,17 @@ func TestReplay(t *testing.T) {
 	for _, proto := range []string{"http1", "http2"} {
 		var mu sync.Mutex
 		var got []string
-		server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		server := serving(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, r.Method+" "+r.RequestURI+string(body))
 		}))
-		server.Config.Protocols = new(http.Protocols)
-		server.Config.Protocols.SetHTTP1(true)
-		server.Config.Protocols.SetUnencryptedHTTP2(true)
-		server.Start()
 		replay, err := ReadReplay(file(t, "log", accessLog), parsed(t, server.URL), 10)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 1, Streams: 1, Requests: replay.Requests})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pool := opened(t, &Target{Proto: proto, Conns: 1, Streams: 1, Requests: replay.Requests})
 		r, err := Run(t.Context(), Plan{Pacer: replay.Pacer(), Lines: pool.Lines})
 		if err != nil || r.Failed() > 0 || r.Planned != 4 {
 			t.Fatalf("%v, %+v", err, r)
@@ -128,8 +118,6 @@ func TestReplay(t *testing.T) {
 		if r.Elapsed < 300*time.Millisecond {
 			t.Errorf("it took %v", r.Elapsed)
 		}
-		_ = pool.Close()
-		server.Close()
 	}
 	if _, err := Run(t.Context(), Plan{Pacer: Times{[]time.Duration{2 * time.Second}, time.Second}, Lines: lines(senderFunc(nil))}); err == nil {
 		t.Error("a request is due after the end")
@@ -141,19 +129,12 @@ func TestReplayBodies(t *testing.T) {
 	t.Parallel()
 	entry := `{"startedDateTime":"2026-01-02T03:04:05Z","request":{"method":"POST","url":"http://h/form","headers":[],"postData":{"mimeType":%q,"params":[{"name":"a b","value":"1&2"},{"name":"c","value":"3"}]}}}`
 	har := fmt.Sprintf(`{"log":{"entries":[`+entry+","+entry+`]}}`, "application/x-www-form-urlencoded; charset=UTF-8", "multipart/form-data; boundary=x")
-	path := filepath.Join(t.TempDir(), "har")
-	if err := os.WriteFile(path, []byte(har), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r, err := ReadReplay(path, nil, 1)
+	r, err := ReadReplay(file(t, "har", har), nil, 1)
 	if err != nil || len(r.Requests) != 1 || r.LeftOut != 1 || string(r.Requests[0].Body) != "a+b=1%262&c=3" {
 		t.Errorf("%v, %+v", err, r)
 	}
 	log := `- - - [22/Nov/2026:06:00:00 +0000] "GET / HTTP/1.1" 200 1` + "\n" + `- - - [22/Nov/2026:06:00:01 +0000] "POST /order HTTP/1.1" 201 1` + "\n"
-	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r, err = ReadReplay(path, parsed(t, "http://h/"), 1)
+	r, err = ReadReplay(file(t, "log", log), parsed(t, "http://h/"), 1)
 	if err != nil || len(r.Requests) != 2 || r.Bodyless != 1 {
 		t.Errorf("%v, %+v", err, r)
 	}

@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -54,11 +55,13 @@ func (r *Request) check(proto string) error {
 			}
 		}
 		switch strings.ToLower(name) {
+		case "grpc-encoding":
+			return errors.New("header field grpc-encoding: messages are not compressed")
 		case "content-length", "transfer-encoding":
 			return fmt.Errorf("header field %s: it is made from the body", name)
 		case "connection", "keep-alive", "proxy-connection", "upgrade":
 			if proto != "http1" {
-				return fmt.Errorf("header field %s is not allowed in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2)", name)
+				return fmt.Errorf("header field %s is not allowed in HTTP/2 (RFC 9113 section 8.2.2)", name)
 			}
 		}
 	}

@@ -3,95 +3,36 @@ package load
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/quic-go/quic-go"
-	"github.com/quic-go/quic-go/http3"
 	"golang.org/x/net/publicsuffix"
 )
 
-// An exchange is a connection of net/http or quic-go. Several lines may share it.
-type exchange struct {
-	http.RoundTripper
-	connect func(context.Context) error
-	close   func() error
-}
-
-func (t *Target) exchange() exchange {
-	if t.Proto != "http3" {
-		c := newClientConn(t)
-		return exchange{c, c.connect, c.close}
-	}
-	dial := func(ctx context.Context) (*quic.Conn, error) {
-		return quic.DialAddr(ctx, t.addr(), t.tls(http3.NextProtoH3), quicConfig)
-	}
-	var tried atomic.Bool
-	first := make(chan *quic.Conn, 1) // made before the run, until the transport asks for it
-	tr := &http3.Transport{QUICConfig: quicConfig, DisableCompression: true}
-	tr.Dial = func(ctx context.Context, _ string, _ *tls.Config, _ *quic.Config) (*quic.Conn, error) {
-		select {
-		case conn := <-first:
-			if conn.Context().Err() == nil {
-				return conn, nil
-			}
-		default:
-		}
-		return dial(ctx)
-	}
-	connect := func(ctx context.Context) error {
-		if tried.Swap(true) {
-			return nil
-		}
-		ctx, cancel := t.limited(ctx, "connection")
-		defer cancel()
-		conn, err := dial(ctx)
-		if err == nil {
-			first <- conn
-		}
-		return err
-	}
-	return exchange{tr, connect, func() error {
-		select {
-		case conn := <-first:
-			return errors.Join(tr.Close(), conn.CloseWithError(0, ""))
-		default:
-			return tr.Close()
-		}
-	}}
-}
-
-// openExchanges makes a line for each request that may be under way at a time, for HTTP/3 and for
-// cookies.
+// openExchanges makes a line for each request that may be under way at a time, for cookies and for
+// what is expected of bodies.
 func openExchanges(_ context.Context, t *Target, p *Pool) error {
-	users := t.Streams
-	switch {
-	case t.Proto == "http1":
-		users = 1
-	case t.Proto == "http3" && !t.secure():
-		return errors.New("RFC 9001: QUIC has no cleartext; give an https URL")
-	case t.Proto == "http3" && t.network() == "unix":
-		return errors.New("QUIC runs over UDP, and not over a UNIX socket")
-	case t.Proto != "http2" && t.Proto != "http3":
-		return errors.New("cookies, and what is expected of bodies, work with http1, http2 and http3 only")
+	switch t.Proto {
+	case "http1":
+		return p.addExchanges(t, 1, nil)
+	case "http2":
+		return p.addExchanges(t, t.Streams, nil)
 	}
-	return p.addExchanges(t, users, nil)
+	return errors.New("cookies, and what is expected of bodies, work with http1 and http2 only")
 }
 
 // addExchanges adds connections with so many lines each. Each line has read.
 func (p *Pool) addExchanges(t *Target, users int, read func(*Work, *http.Response) (answered time.Time, err error)) error {
 	take := inTurn(t.Requests)
 	for range t.Conns {
-		x := t.exchange()
-		p.closers = append(p.closers, x.close)
+		conn := newClientConn(t)
+		p.closers = append(p.closers, conn.close)
 		for range users {
-			line := &roundTripper{exchange: x, target: t, take: take, read: read}
+			line := &roundTripper{conn: conn, target: t, take: take, read: read}
 			if t.Cookies {
 				line.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // it never fails
 				line.take = inTurn(t.Requests)                                                       // each visitor does all of them in order
@@ -106,10 +47,10 @@ func (p *Pool) addExchanges(t *Target, users int, read func(*Work, *http.Respons
 	return nil
 }
 
-// A roundTripper is a line that sends one request at a time over an exchange. With a cookie jar it
-// is a visitor.
+// A roundTripper is a line that sends one request at a time over a connection that others may share.
+// With a cookie jar it is a visitor.
 type roundTripper struct {
-	exchange
+	conn   *clientConn
 	target *Target
 	take   func() Request
 	// read reads what a successful answer says, and returns when it was answered, zero for now; nil
@@ -120,8 +61,11 @@ type roundTripper struct {
 	buf  []byte
 }
 
-// Connect makes the connection that the transport will ask for.
-func (l *roundTripper) Connect(ctx context.Context) error { return l.connect(ctx) }
+// Connect makes the connection.
+func (l *roundTripper) Connect(ctx context.Context) error {
+	_, err := l.conn.get(ctx)
+	return err
+}
 
 // Serve sends requests until no more are due.
 func (l *roundTripper) Serve(ctx context.Context, w *Work) {
@@ -150,7 +94,7 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 		r.ContentLength = int64(len(request.Body))
 	}
 	sent := time.Now()
-	client := http.Client{Transport: l.exchange, Jar: l.jar, CheckRedirect: notFollowed}
+	client := http.Client{Transport: l.conn, Jar: l.jar, CheckRedirect: notFollowed}
 	response, err := client.Do(r)
 	if err != nil {
 		// What net/http calls the end of a connection of HTTP/2; it does not export the second.
@@ -171,7 +115,7 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 		body := &endedBody{ReadCloser: response.Body}
 		response.Body = body
 		if o.at, o.err = l.read(w, response); !body.ended {
-			o.err = errors.Join(o.err, l.close()) // the connection carries no other request
+			o.err = errors.Join(o.err, l.conn.close()) // the connection carries no other request
 		}
 		return o
 	}
@@ -208,6 +152,3 @@ func (b *endedBody) Read(p []byte) (n int, err error) {
 	b.ended = b.ended || errors.Is(err, io.EOF)
 	return n, err
 }
-
-// quicConfig is http3.Transport's own default.
-var quicConfig = &quic.Config{MaxIncomingStreams: -1, KeepAlivePeriod: 10 * time.Second, Versions: []quic.Version{quic.Version1}}

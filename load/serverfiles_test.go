@@ -94,37 +94,6 @@ async def page(request):
 app = Starlette(routes=[Route("/page", page)])
 `
 
-const aioquic = `
-import asyncio, sys
-from aioquic.asyncio import QuicConnectionProtocol, serve
-from aioquic.h3.connection import H3_ALPN, H3Connection
-from aioquic.h3.events import DataReceived, HeadersReceived
-from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import ProtocolNegotiated
-from aioquic.quic.packet import QuicProtocolVersion
-
-class Protocol(QuicConnectionProtocol):
-    http = None
-    def quic_event_received(self, event):
-        if isinstance(event, ProtocolNegotiated):
-            self.http = H3Connection(self._quic)
-        for e in self.http.handle_event(event) if self.http else []:
-            if isinstance(e, (HeadersReceived, DataReceived)) and e.stream_ended:
-                with open("DIR/access.log", "a") as log:
-                    log.write("/page\n")
-                self.http.send_headers(e.stream_id, [(b":status", b"204")], end_stream=True)
-                self.transmit()
-
-async def main():
-    configuration = QuicConfiguration(is_client=False, alpn_protocols=H3_ALPN, supported_versions=[QuicProtocolVersion["VERSION_" + sys.argv[1]]])
-    configuration.load_cert_chain("DIR/cert.pem", "DIR/key.pem")
-    await serve("127.0.0.1", PORT, configuration=configuration, create_protocol=Protocol, retry=sys.argv[2] == "True")
-    await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", PORT) # says that it listens
-    await asyncio.Future()
-
-asyncio.run(main())
-`
-
 const healthProto = `syntax = "proto3";
 package grpc.health.v1;
 message HealthCheckRequest { string service = 1; }

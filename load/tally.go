@@ -264,7 +264,7 @@ func reason(err error) string {
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil || !strings.Contains(err.Error(), inner.Error()) {
-			break // the outer one says something else, as quic-go's do
+			break // the outer one says something else
 		}
 		err = inner
 	}

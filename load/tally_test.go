@@ -13,14 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quic-go/quic-go"
-
 	"postage/internal/service/greeter"
 	"postage/internal/service/tlscert"
 )
 
-// An error's reason is the innermost error, unless an outer one says something else, as quic-go's
-// do. What differs from one request to the next is no part of it.
+// An error's reason is the innermost error. What differs from one request to the next is no part of it.
 func TestReason(t *testing.T) {
 	t.Parallel()
 	expired := func(second int) error {
@@ -29,8 +26,6 @@ func TestReason(t *testing.T) {
 		return fmt.Errorf("tls: %w", x509.CertificateInvalidError{Cert: &x509.Certificate{NotAfter: ended}, Reason: x509.Expired, Detail: text})
 	}
 	for err, want := range map[error]string{
-		&quic.VersionNegotiationError{Ours: []quic.Version{quic.Version1}, Theirs: []quic.Version{quic.Version2}}: "no compatible QUIC version found",
-		&quic.IdleTimeoutError{}:                                              "timeout: no recent network activity",
 		&url.Error{Op: "Get", URL: "http://h/17", Err: errEnded}:              errEnded.Error(),
 		fmt.Errorf("dial 127.0.0.1:17: %w", errors.New("connection refused")): "connection refused",
 		expired(1):                         "x509: the certificate is valid from 0001-01-01 to 2026-01-02",

@@ -16,7 +16,7 @@ import (
 
 // Target says what to talk to and how.
 type Target struct {
-	// Proto is http1, http2, http3, grpc, websocket or sse.
+	// Proto is http1, http2, grpc, websocket or sse.
 	Proto string
 	// Conns is the number of connections. Streams is the number of requests under way at a time on
 	// each; it is 1 for http1.
@@ -28,7 +28,7 @@ type Target struct {
 	// answer after it was sent; 0 is no limit.
 	Timeout time.Duration
 	// Cookies gives each request that may be under way at a time a cookie jar of its own, for
-	// http1, http2 and http3.
+	// http1 and http2.
 	Cookies bool
 	// TLS is used for https and wss. With nil, the system's root certificates are trusted.
 	TLS *tls.Config
@@ -46,7 +46,7 @@ type Target struct {
 	// Expect, if set, says which HTTP statuses are successes in place of 2xx.
 	Expect func(status int) bool
 	// Body, if set, returns why a successful answer's body is a failure all the same, for http1,
-	// http2 and http3.
+	// http2.
 	Body func(body []byte) error
 	// ProtoFile, if set, is a .proto file or a descriptor set that describes the method. What the
 	// file imports is looked for in ProtoPaths and beside it.
@@ -92,11 +92,11 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 		return nil, fmt.Errorf("load: %d connections with %d streams cannot send", t.Conns, t.Streams)
 	}
 	open, ok := map[string]func(context.Context, *Target, *Pool) error{
-		"http1": openHTTP1, "http2": openHTTP2, "http3": openExchanges, "grpc": openGRPC, "websocket": openWebSocket,
+		"http1": openHTTP1, "http2": openHTTP2, "grpc": openGRPC, "websocket": openWebSocket,
 		"sse": openEvents,
 	}[t.Proto]
 	if !ok {
-		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3, grpc, websocket or sse", t.Proto)
+		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, grpc, websocket or sse", t.Proto)
 	}
 	clone := *t // the caller's stays as it is
 	t = &clone

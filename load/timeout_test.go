@@ -34,12 +34,9 @@ func await(t *testing.T, what string, holds func() bool) {
 // of the run.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	for _, proto := range []string{"http1", "http2", "http3"} {
+	for _, proto := range []string{"http1", "http2"} {
 		t.Run(proto, func(t *testing.T) {
 			u, _ := hanging(t)
-			if proto == "http3" {
-				u.Scheme = "https" // nobody answers on that port
-			}
 			target := &Target{Proto: proto, Conns: 1, Streams: 1, Timeout: 100 * time.Millisecond, Request: Request{Method: http.MethodGet, URL: u}}
 			pool := opened(t, target)
 			r := measured(t, Plan{Pacer: Constant{5, time.Second}, Patience: time.Minute, Lines: pool.Lines})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Traffic counts TCP connections and UNIX sockets, and their octets. HTTP/3 is not counted.
+// Traffic counts TCP connections and UNIX sockets, and their octets.
 type Traffic struct {
 	Tried          int64         // connections that were begun
 	Connections    int64         // those that were made

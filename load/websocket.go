@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
@@ -13,15 +12,11 @@ import (
 
 // A webSocket sends a message over a connection of its own and waits for the server's next one.
 type webSocket struct {
-	target *Target
-	take   func() Request
-	conn   *websocket.Conn
-	// sent says that a message is under way. One that comes at another time is ignored; one that
-	// comes meanwhile is the answer.
-	sent    atomic.Bool
-	answers chan []byte
+	target  *Target
+	take    func() Request
+	conn    *websocket.Conn
+	answers chan struct{} // has a message that came and that no request has taken
 	ended   chan error
-	closed  chan struct{}
 }
 
 func openWebSocket(_ context.Context, t *Target, p *Pool) error {
@@ -69,25 +64,20 @@ func (s *webSocket) Connect(ctx context.Context) error {
 		return err
 	}
 	conn.SetReadLimit(-1)
-	s.conn, s.answers, s.ended, s.closed = conn, make(chan []byte), make(chan error, 1), make(chan struct{})
-	s.sent.Store(false)
-	go s.read(conn, s.answers, s.ended, s.closed)
+	s.conn, s.answers, s.ended = conn, make(chan struct{}, 1), make(chan error, 1)
+	go read(conn, s.answers, s.ended)
 	return nil
 }
 
-func (s *webSocket) read(conn *websocket.Conn, answers chan<- []byte, ended chan<- error, closed <-chan struct{}) {
+func read(conn *websocket.Conn, answers chan<- struct{}, ended chan<- error) {
 	for {
-		_, data, err := conn.Read(context.Background())
-		if err != nil {
+		if _, _, err := conn.Read(context.Background()); err != nil {
 			ended <- err
 			return
 		}
-		if s.sent.Load() {
-			select {
-			case answers <- data:
-			case <-closed:
-				return
-			}
+		select {
+		case answers <- struct{}{}:
+		default:
 		}
 	}
 }
@@ -111,13 +101,15 @@ func (s *webSocket) Send(ctx context.Context) (status int, err error) {
 	if utf8.Valid(message) {
 		kind = websocket.MessageText
 	}
-	s.sent.Store(true)
+	select {
+	case <-s.answers: // to no request
+	default:
+	}
 	if err = s.conn.Write(limited, kind, message); err == nil {
 		err = s.await(limited)
 	} else if limited.Err() != nil {
 		err = context.Cause(limited)
 	}
-	s.sent.Store(false)
 	if err != nil {
 		_ = s.close()
 	}
@@ -144,7 +136,6 @@ func (s *webSocket) close() error {
 	if s.conn == nil {
 		return nil
 	}
-	close(s.closed)
 	err := s.conn.CloseNow()
 	s.conn = nil
 	return err

@@ -137,21 +137,6 @@ func TestWebSocketAnswers(t *testing.T) {
 	}
 }
 
-// A message's latency is counted from when it was due: a server that stalls is charged for all.
-func TestWebSocketIsOpenLoop(t *testing.T) {
-	t.Parallel()
-	u, _ := echo(t, false, func(n int64, _ *websocket.Conn, m []byte) []byte {
-		if n == 1 {
-			time.Sleep(500 * time.Millisecond)
-		}
-		return m
-	})
-	r := runWebSocket(t, &Target{Conns: 1, Request: Request{URL: parsed(t, u)}}, Plan{Pacer: Constant{100, 500 * time.Millisecond}})
-	if p50 := time.Duration(r.Latency.ValueAtQuantile(50)); r.Failed() > 0 || p50 < 240*time.Millisecond {
-		t.Errorf("p50 %v, %v", p50, r.Errors)
-	}
-}
-
 // ws and wss URLs go with websocket, and with no other protocol.
 func TestWebSocketScheme(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package loadagainst
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +13,17 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/chromedp/chromedp"
 
 	"postage/internal/kit/report"
+	"postage/internal/test/reporttest"
 	"postage/internal/verdict"
 	"postage/load"
 )
@@ -142,6 +146,44 @@ func TestGate(t *testing.T) {
 			t.Errorf("%s is taken", text)
 		}
 	}
+}
+
+// A browser draws the page: what is drawn lies within its plot, and both curves have a length.
+func TestPageInBrowser(t *testing.T) {
+	ctx := reporttest.Browser(t)
+	r := drawn(rand.New(rand.NewPCG(7, 8)), 36, 120, func(ns float64) (float64, bool) { return 1.3 * ns, true })
+	r.Header.Old, r.Header.New = "HEAD", "<b>the working tree"
+	var page bytes.Buffer
+	if err := r.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	if m := regexp.MustCompile(`(?i)(src|href|url)\s*[=(]\s*["']?(https?:)?//|<b>the|ZgotmplZ`).Find(page.Bytes()); m != nil {
+		t.Errorf("it loads something, or text became markup, or the template rejected a value: %s", m)
+	}
+	file := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(file, page.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var heard reporttest.Complaints
+	heard.Listen(t, ctx, "file://"+file)
+	reporttest.Do(t, ctx, chromedp.Navigate("file://"+file))
+	text := reporttest.Value(t, ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	for _, want := range []string{"the working tree instead of HEAD", "higher", "Distribution of latency", "p99"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not shown: %s", want, text)
+		}
+	}
+	if wrong := reporttest.Value(t, ctx, chromedp.Evaluate[string](`Array.from(document.querySelectorAll("svg.load text")).filter(c => {
+		const b = c.getBoundingClientRect(), v = c.ownerSVGElement.getBoundingClientRect();
+		return b.left < v.left || b.right > v.right || b.top < v.top - 1 || b.bottom > v.bottom + 1;
+	}).map(c => c.textContent).join("") + Array.from(document.querySelectorAll("svg.load .curve")).map(c => {
+		const b = c.getBBox(), v = c.ownerSVGElement.viewBox.baseVal;
+		return c.getTotalLength() > 500 && b.x >= 60 && b.y >= 0 && b.x + b.width <= v.width && b.y + b.height <= v.height - 39 ? "" : c.getAttribute("class") + JSON.stringify(b);
+	}).join("")`)); wrong != "" {
+		t.Errorf("drawn outside, or not: %s", wrong)
+	}
+	reporttest.Accessible(t, ctx)
+	heard.Tell(t)
 }
 
 // sides opens two servers of net/http.

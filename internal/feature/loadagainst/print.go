@@ -2,7 +2,6 @@ package loadagainst
 
 import (
 	"cmp"
-	_ "embed"
 	"fmt"
 	"io"
 	"maps"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"postage/internal/feature/loadpage"
 	"postage/internal/kit/report"
 )
 
@@ -56,7 +54,7 @@ var columns = []report.Column[Figure]{
 	report.Figures("old", func(f Figure) string { return f.number(f.Old) }),
 	report.Figures("new", func(f Figure) string { return f.number(f.New) }),
 	report.Texts("new/old", func(f Figure) string { return f.change() }),
-	report.Texts("", func(f Figure) string { return cmp.Or(f.Verdict, "no difference seen") }),
+	report.Texts("verdict", func(f Figure) string { return cmp.Or(f.Verdict, "no difference seen") }),
 	report.Texts("new − old", func(f Figure) string { return f.difference() }).When(report.IfWide),
 }
 
@@ -120,25 +118,3 @@ func (f *Form) method() string {
 
 // level says how sure the verdicts are.
 var level = fmt.Sprintf("Intervals of 95%% over at most %d blocks of neighbouring slices. Of comparisons of equal sides at most 2%% call any figure different.", mostBlocks)
-
-//go:embed page.gohtml
-var pageText string
-
-// HTML writes a page with the answer and both sides' latencies. It needs no network.
-func (r *Record) HTML(w io.Writer) error {
-	answer, sides := r.Form(), sum(r.Pairs)
-	all := func(float64) bool { return true }
-	plot, err := loadpage.Distribution(
-		loadpage.Distributed{Name: "old: " + r.Header.Old, Quantiles: loadpage.Quantiles(sides[0].Latency, all)},
-		loadpage.Distributed{Name: "new: " + r.Header.New, Quantiles: loadpage.Quantiles(sides[1].Latency, all)})
-	if err != nil {
-		return err
-	}
-	body, err := report.Fragment(pageText, nil, map[string]any{
-		"Title": r.Header.Title(), "Started": r.Header.Started, "Method": answer.method(), "Cells": report.Cells(columns, answer.Figures), "Level": level, "Notes": answer.notes(), "Plot": plot,
-	})
-	if err != nil {
-		return err
-	}
-	return loadpage.Write(w, body)
-}
