@@ -23,7 +23,7 @@ func (s *settings) check(t *Table) error {
 		return fmt.Errorf("%d columns, more than %d", len(t.Columns), maxParams)
 	case !slices.Contains([]Strategy{Auto, Bind, Copy, Unnest}, s.Strategy):
 		return fmt.Errorf("unknown strategy %q", s.Strategy)
-	case t.Conflict != "" && s.op.byKey():
+	case t.Conflict != "" && s.op == opUpdate:
 		return errors.New("Table.Conflict is for Insert and Upsert: name the key's columns in Table.Key")
 	case s.op != opInsert && len(t.Key) == 0 && t.Conflict == "":
 		return errors.New("no key columns")

@@ -154,7 +154,6 @@ func TestConflictRefusals(t *testing.T) {
 	}{
 		{opUpsert, keyless, settings{}, "no key columns"},
 		{opUpdate, keyless, settings{}, "no key columns"},
-		{opDelete, keyless, settings{}, "no key columns"},
 		{opUpdate, keys, settings{}, "no columns to set"},
 		{opUpdate, table, settings{SetTo: map[string]pgbulk.SQL{"id": "t.id + 1"}}, "of the key"},
 		{opUpsert, table, settings{SkipUnchanged: true, Set: []string{}, SetTo: set}, "Set is empty"},

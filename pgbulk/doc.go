@@ -9,7 +9,7 @@
 // one buffer of 64 KB, large ones from where they are (writev). Rows come from an iterator and are
 // never collected: memory does not grow with their number.
 //
-//   - [Insert], [Upsert], [Update] and [Delete] write the rows of a [Source].
+//   - [Insert], [Upsert] and [Update] write the rows of a [Source].
 //   - [Exec] runs any one statement, with its parameters streamed.
 //
 // A call is atomic: all rows are written, or none. Outside a transaction it begins its own. Inside

@@ -26,7 +26,7 @@ type Table struct {
 // Result is what a call did.
 type Result struct {
 	Rows     int      // rows that the source had
-	Affected int64    // rows that the server inserted, updated or deleted
+	Affected int64    // rows that the server inserted or updated
 	Strategy Strategy // that was taken
 }
 
@@ -48,14 +48,6 @@ func Upsert(ctx context.Context, db DB, t Table, rows Source, o UpsertOptions) (
 //
 // The table's key here need not have an index, though without one the server reads the whole table.
 func Update(ctx context.Context, db DB, t Table, rows Source, o UpdateOptions) (Result, error) {
-	return write(ctx, db, t, rows, o)
-}
-
-// Delete deletes the rows of a table whose key a row of the call has, and for which o.Where holds.
-// The table's columns are the key if they are left out; more of them serve Where alone, such as
-// "t.version = excluded.version". A key that does not exist, or occurs twice, is no error:
-// Result.Affected is how many rows were deleted. The error is an *Error.
-func Delete(ctx context.Context, db DB, t Table, rows Source, o DeleteOptions) (Result, error) {
 	return write(ctx, db, t, rows, o)
 }
 
@@ -104,8 +96,6 @@ func newPlan(ctx context.Context, db DB, t Table, rowType *structs, o options) (
 	p := &plan{settings: o.settings(), table: t, rowType: rowType}
 	switch {
 	case len(t.Columns) > 0:
-	case p.settings.op == opDelete:
-		p.table.Columns = t.Key
 	case rowType != nil && len(rowType.fields) > 0 && len(t.Name) > 0:
 		p.structs = rowType
 	}

@@ -50,8 +50,8 @@ func (p *plan) oneRow() string {
 
 // tag is the command tag of a statement.
 func (op operation) tag(affected int64) pgconn.CommandTag {
-	if op.byKey() {
-		return pgconn.NewCommandTag(fmt.Sprint(strings.ToUpper(string(op)), " ", affected))
+	if op == opUpdate {
+		return pgconn.NewCommandTag(fmt.Sprint("UPDATE ", affected))
 	}
 	return pgconn.NewCommandTag(fmt.Sprint("INSERT 0 ", affected))
 }
