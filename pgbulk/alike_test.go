@@ -310,7 +310,7 @@ func TestColumnsOfStructs(t *testing.T) {
 		Note string
 	}
 	type B struct {
-		ID *int `db:"b_id"`
+		Other *int `db:"b_id"`
 	}
 	type inner struct{ Shade string }
 	two := 2
@@ -338,7 +338,7 @@ func TestColumnsOfStructs(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name(s), got, want)
 		}
 		slices.SortFunc(returned, func(a, b row) int { return a.A.ID - b.A.ID })
-		if len(returned) != 2 || *returned[0].B.ID != 2 || returned[1].B.ID != nil {
+		if len(returned) != 2 || *returned[0].Other != 2 || returned[1].Other != nil {
 			t.Errorf("returned %+v", returned)
 		}
 		pointers := []*row{&rows[0], &rows[1]}
