@@ -320,10 +320,12 @@ func TestColumnsOfStructs(t *testing.T) {
 		inner
 		CreatedAt string
 		UserID    int
+		Data      []byte
+		Tags      []string
 		Skipped   int `db:"-"`
 	}
-	columns := "a_id int primary key, b_id int, note text, shade text, created_at text, userid int, other int"
-	rows := []row{{A: A{1, "n"}, B: B{&two}, inner: inner{"red"}, CreatedAt: "today", UserID: 7}, {A: A{ID: 2}}}
+	columns := "a_id int primary key, b_id int, note text, shade text, created_at text, userid int, other int, data bytea, tags text[]"
+	rows := []row{{A: A{1, "n"}, B: B{&two}, inner: inner{"red"}, CreatedAt: "today", UserID: 7, Data: []byte{}, Tags: []string{"x", "y"}}, {A: A{ID: 2}}}
 	for _, s := range strategies {
 		table := newTable(t, conn, columns)
 		to := pgbulk.Table{Name: table, Key: []string{"a_id"}}
@@ -333,7 +335,7 @@ func TestColumnsOfStructs(t *testing.T) {
 			t.Errorf("%s: %v", name(s), err)
 			continue
 		}
-		const want = `(1,2,n,red,today,7,) (2,,"","","",0,)`
+		const want = `(1,2,n,red,today,7,,"\\x","{x,y}") (2,,"","","",0,,,)`
 		if got := get[string](t, conn, "select string_agg(t::text, ' ' order by a_id) from "+table.Sanitize()+" t"); got != want {
 			t.Errorf("%s: %s, want %s", name(s), got, want)
 		}

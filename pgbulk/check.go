@@ -36,7 +36,7 @@ func (s *settings) check(t *Table) error {
 	if err := s.checkSet(t); err != nil {
 		return err
 	}
-	s.chunkBytes = min(cmp.Or(s.chunkBytes, usualChunk), maxValue/2) // so that many rows never make a message too long
+	s.chunkBytes = cmp.Or(s.chunkBytes, usualChunk)
 	if limit := maxParams / len(t.Columns); s.chunkRows == 0 || s.chunkRows > limit {
 		s.chunkRows = limit
 	}
