@@ -77,7 +77,7 @@ func (b *bind) row(ctx context.Context, row []any) error {
 
 // leaveOut keeps to one chunk only rows that leave the same columns to their DEFAULT.
 func (b *bind) leaveOut(ctx context.Context, out defaults) error {
-	if b.session.plan.settings.op.byKey() {
+	if b.session.plan.settings.op == opUpdate {
 		return &rowError{b.session.n, b.session.enc.columns[slices.Index(out, true)].name, errDefault}
 	}
 	if b.session.buf.chunk.rows() > 0 {
@@ -300,7 +300,7 @@ func (b *bind) appendStatement(sql []byte, source string, several bool) []byte {
 func (b *bind) parts() (head, tail string) {
 	k := &b.session.keyed
 	if b.session.plan.settings.op == opUpdate && b.single && k.remembers && !k.inexact && k.pairSecond == 0 && b.session.plan.returned == nil {
-		return b.session.plan.settings.byKeyParts(&b.session.plan.table, nil)
+		return b.session.plan.settings.updateParts(&b.session.plan.table, nil)
 	}
 	s := b.session.plan.settings
 	if s.op == opUpsert && b.defaults != nil && len(b.session.plan.omitted) > 0 {

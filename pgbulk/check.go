@@ -23,7 +23,7 @@ func (s *settings) check(t *Table) error {
 		return fmt.Errorf("%d columns, more than %d", len(t.Columns), maxParams)
 	case !slices.Contains([]Strategy{Auto, Bind, Copy, Unnest}, s.Strategy):
 		return fmt.Errorf("unknown strategy %q", s.Strategy)
-	case t.Conflict != "" && s.op.byKey():
+	case t.Conflict != "" && s.op == opUpdate:
 		return errors.New("Table.Conflict is for Insert and Upsert: name the key's columns in Table.Key")
 	case s.op != opInsert && len(t.Key) == 0 && t.Conflict == "":
 		return errors.New("no key columns")
@@ -36,7 +36,7 @@ func (s *settings) check(t *Table) error {
 	if err := s.checkSet(t); err != nil {
 		return err
 	}
-	s.chunkBytes = min(cmp.Or(s.chunkBytes, usualChunk), maxValue/2) // so that many rows never make a message too long
+	s.chunkBytes = cmp.Or(s.chunkBytes, usualChunk)
 	if limit := maxParams / len(t.Columns); s.chunkRows == 0 || s.chunkRows > limit {
 		s.chunkRows = limit
 	}

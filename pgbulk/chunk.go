@@ -117,8 +117,11 @@ func (e *encoder) add(c *chunk, row []any, sent bool) error {
 
 func (e *encoder) addValue(c *chunk, i int, v any, sent bool) error {
 	col := &e.columns[i]
-	if s, ok := col.shape.plain(v); ok && e.refers(i, s, v, sent) && len(s) < maxValue {
-		c.plain(col, s, true)
+	if s, ok := col.shape.plain(v); ok {
+		if n := col.prefix() + len(s); n > maxValue {
+			return tooLarge(n)
+		}
+		c.plain(col, s, e.refers(i, s, v, sent))
 		return nil
 	}
 	data, err := e.append(c.data, i, v)

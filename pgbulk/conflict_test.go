@@ -39,6 +39,28 @@ func TestConflictControl(t *testing.T) {
 			there: "(1, 10, 'x')", rows: [][]any{{1, 5}, {2, 7}}, want: `(1,15,"counted x") (2,7,none)`, count: 2,
 		},
 		{
+			name: "some exist", columns: "id int primary key, a text, b text",
+			table: pgbulk.Table{Columns: []string{"id", "a", "b"}, Key: []string{"id"}},
+			there: "(1, 'a', 'b'), (2, 'c', null)", rows: [][]any{{2, "d", "e"}, {3, "f", ""}}, want: `(1,a,b) (2,d,e) (3,f,"")`, count: 2,
+		},
+		{
+			name: "skipped", columns: "id int primary key, a text",
+			table: pgbulk.Table{Columns: []string{"id", "a"}, Key: []string{"id"}},
+			o:     settings{SkipExisting: true},
+			there: "(1, 'a')", rows: [][]any{{1, "x"}, {2, "g"}}, want: "(1,a) (2,g)", count: 1,
+		},
+		{
+			name: "one column set", columns: "id int primary key, a text, b text",
+			table: pgbulk.Table{Columns: []string{"id", "a", "b"}, Key: []string{"id"}},
+			o:     settings{Set: []string{"b"}},
+			there: "(1, 'a', 'b')", rows: [][]any{{1, "x", "y"}}, want: "(1,a,y)", count: 1,
+		},
+		{
+			name: "no rows", columns: "id int primary key",
+			table: pgbulk.Table{Columns: []string{"id"}, Key: []string{"id"}},
+			there: "(1)", want: "(1)",
+		},
+		{
 			name: "newer only", columns: "id int primary key, version int, a text",
 			table: pgbulk.Table{Columns: []string{"id", "version", "a"}, Key: []string{"id"}},
 			o:     settings{Where: "t.version < excluded.version"},
@@ -154,7 +176,6 @@ func TestConflictRefusals(t *testing.T) {
 	}{
 		{opUpsert, keyless, settings{}, "no key columns"},
 		{opUpdate, keyless, settings{}, "no key columns"},
-		{opDelete, keyless, settings{}, "no key columns"},
 		{opUpdate, keys, settings{}, "no columns to set"},
 		{opUpdate, table, settings{SetTo: map[string]pgbulk.SQL{"id": "t.id + 1"}}, "of the key"},
 		{opUpsert, table, settings{SkipUnchanged: true, Set: []string{}, SetTo: set}, "Set is empty"},

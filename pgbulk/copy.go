@@ -48,17 +48,14 @@ func (c *copying) row(ctx context.Context, row []any) error {
 		}
 		c.start(ctx)
 	}
-	s := &c.session.stream.wire
-	s.int16(len(row))
-	anyLent := false
-	for i, v := range row {
-		lent, err := c.session.enc.write(s, i, v, c.session.buf)
-		if err != nil {
-			return &rowError{c.session.n, c.session.enc.columns[i].name, err}
-		}
-		anyLent = anyLent || lent
+	s, chunk, lends := &c.session.stream.wire, &c.session.buf.chunk, c.session.enc.lends(row)
+	chunk.reset(c.session.n)
+	if err := c.session.enc.add(chunk, row, lends); err != nil {
+		return err
 	}
-	if anyLent {
+	s.int16(len(row))
+	chunk.write(s, 0, 1)
+	if lends {
 		s.flush() // while the row is ours
 	}
 	return nil

@@ -32,7 +32,6 @@ type relation struct {
 	watched   bool   // there are event triggers, which that would fire and which may refuse it
 	rekeys    bool   // a trigger or rule may give a row that is inserted another key, or drop it
 	triggers  bool   // it or a partition may have some, which may do that too
-	plain     bool   // it is a table, and not partitioned
 }
 
 // attribute is a column as SQL has it.
@@ -65,7 +64,7 @@ func layoutQuery(major int) string {
 		has_type_privilege(case when t.typtype = 'd' then t.typbasetype else t.oid end, 'usage'),
 		case when t.typtype = 'd' then concat(t.typbasetype, ' ', format_type(t.typbasetype, -1)) end) from pg_type t where t.oid = a.atttypid),
 	(select concat(c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid), has_database_privilege(current_database(), 'temp'),
-		c.relkind = 'v' or c.relhasrules, c.relhastriggers or c.relkind = 'p', c.relkind = 'r',
+		c.relkind = 'v' or c.relhasrules, c.relhastriggers or c.relkind = 'p',
 		exists (select from pg_event_trigger where evtenabled <> 'D'),
 		c.oid, ' ', c.relnamespace::regnamespace, '.', quote_ident(c.relname)) from pg_class c where c.oid = $1::text::regclass),
 	current_user, pg_backend_pid() from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
@@ -75,9 +74,8 @@ func layoutQuery(major int) string {
 func (l *layout) take(columns []string, row [][]byte) error {
 	name, own, typ, table := string(row[0]), flags(row[4]), flags(row[5]), flags(row[6])
 	l.direct = l.direct && typ(0) && table(0)
-	l.relation.mayStage, l.relation.rekeys, l.relation.triggers, l.relation.plain = l.relation.mayStage && table(1), table(2), table(3), table(4)
-	l.relation.watched = table(5)
-	l.relation.oid, l.relation.name, _ = strings.Cut(string(row[6][6:]), " ")
+	l.relation.mayStage, l.relation.rekeys, l.relation.triggers, l.relation.watched = l.relation.mayStage && table(1), table(2), table(3), table(4)
+	l.relation.oid, l.relation.name, _ = strings.Cut(string(row[6][5:]), " ")
 	l.relation.role, l.backend = string(row[7]), string(row[8])
 	oid, err := strconv.ParseUint(string(row[1]), 10, 32)
 	l.all = append(l.all, column{name: name, oid: uint32(oid)})

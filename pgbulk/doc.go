@@ -9,7 +9,7 @@
 // one buffer of 64 KB, large ones from where they are (writev). Rows come from an iterator and are
 // never collected: memory does not grow with their number.
 //
-//   - [Insert], [Upsert], [Update] and [Delete] write the rows of a [Source].
+//   - [Insert], [Upsert] and [Update] write the rows of a [Source].
 //   - [Exec] runs any one statement, with its parameters streamed.
 //
 // A call is atomic: all rows are written, or none. Outside a transaction it begins its own. Inside
@@ -20,8 +20,7 @@
 // server, and the connection stays usable if the server answers within [CancelGrace].
 //
 // This package is opinionated. It writes to the net.Conn below pgx itself and reads with
-// [pgconn.PgConn.ReceiveMessage]; TLS, pools, notices, notifications and the connection's tracers
-// still work. A Unix socket that large values are written to gets a send buffer of up to 2 MB
+// [pgconn.PgConn.ReceiveMessage]; TLS, pools, notices and notifications still work. A Unix socket that large values are written to gets a send buffer of up to 2 MB
 // (SO_SNDBUF). What is usual is encoded here, to the same bytes as by pgx's codecs; all
 // else by the connection's type map, in binary where it has a codec. docs/pgbulk.md has the rest.
 package pgbulk

@@ -156,22 +156,11 @@ func (c *column) prefix() int {
 	return 0
 }
 
-// append appends the i-th value of a row to dst.
+// append appends the i-th value of a row, which is not plain, to dst.
 func (e *encoder) append(dst []byte, i int, v any) ([]byte, error) {
 	c := &e.columns[i]
 	if e.omits && isDefault(v) {
 		return dst, nil
-	}
-	if s, ok := c.shape.plain(v); ok {
-		n := c.prefix() + len(s)
-		if n > maxValue {
-			return dst, tooLarge(n)
-		}
-		dst = binary.BigEndian.AppendUint32(dst, uint32(n))
-		if c.prefix() == 1 {
-			dst = append(dst, 1)
-		}
-		return append(dst, s...), nil
 	}
 	if v == nil {
 		return binary.BigEndian.AppendUint32(dst, math.MaxUint32), nil // NULL
@@ -200,45 +189,16 @@ func (e *encoder) append(dst []byte, i int, v any) ([]byte, error) {
 	return out, nil
 }
 
-// write writes the i-th value of a row to the wire, without a copy of its own if it is plain. lent
-// reports that the wire now refers to bytes that the caller may change after this row.
-func (e *encoder) write(s *wire, i int, v any, b *buffers) (lent bool, err error) {
-	c := &e.columns[i]
-	p, ok := c.shape.plain(v)
-	if !ok {
-		// Most values that are encoded here fit into the wire's buffer as it is.
-		if out, ok := c.shape.appendValue(s.spare(), v); ok && s.advance(out) {
-			return false, nil
+// lends reports whether a row has a value that may change, and is so large that flushing the wire
+// after the row is cheaper than copying it.
+func (e *encoder) lends(row []any) bool {
+	for i, v := range row {
+		if s, _ := e.columns[i].shape.plain(v); len(s) >= bufferSize/2 && !constant(v) {
+			return true
 		}
-		if b.values, err = e.append(b.values[:0], i, v); err != nil {
-			return false, err
-		}
-		s.bytes(b.values)
-		return false, nil
 	}
-	n := c.prefix() + len(p)
-	if n > maxValue {
-		return false, tooLarge(n)
-	}
-	s.int32(n)
-	if c.prefix() == 1 {
-		s.byte(1)
-	}
-	switch {
-	case constant(v):
-		s.refer(p)
-	case len(p) >= minLent:
-		s.refer(p)
-		return true, nil
-	default:
-		s.string(p)
-	}
-	return false, nil
+	return false
 }
-
-// minLent is the size in bytes at which flushing the wire after a row becomes cheaper than
-// copying a value that may change.
-const minLent = bufferSize / 2
 
 // constant reports whether the bytes of a plain value are a string's, which never change.
 func constant(v any) bool {

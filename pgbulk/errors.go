@@ -18,7 +18,7 @@ var ErrTooLarge = errors.New("more than PostgreSQL's limit of 1 GB")
 // Error is the error of all calls. It wraps the cause: a [*pgconn.PgError] from the server, the
 // context's cause if it ended, the error of the source of rows, or a network error.
 type Error struct {
-	Op    string // "insert", "upsert", "update", "delete" or "exec"
+	Op    string // "insert", "upsert", "update" or "exec"
 	Table string // quoted; "" for Exec
 
 	// Row and LastRow are the first and last row, counted from 0, that the error may be about. They

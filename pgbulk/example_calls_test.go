@@ -89,22 +89,7 @@ func ExampleUpdate() {
 	// [monday 9 tuesday 7] <nil>
 }
 
-// Only what nobody has changed since it was read is deleted.
-func ExampleDelete() {
-	ctx := context.Background()
-	conn, table := visits(ctx)
-	defer conn.Close(ctx)
-	result, err := pgbulk.Delete(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 5}, {"tuesday", 6}}), pgbulk.DeleteOptions{
-		Where: "t.n = excluded.n",
-	})
-	fmt.Println(result.Affected, "of", result.Rows, err)
-	show(ctx, conn)
-	// Output:
-	// 1 of 2 <nil>
-	// [tuesday 7] <nil>
-}
-
-func ExampleReturnInserted() {
+func ExampleReturn() {
 	ctx := context.Background()
 	conn, table := visits(ctx)
 	defer conn.Close(ctx)
@@ -114,8 +99,8 @@ func ExampleReturnInserted() {
 		Seen int // the database numbers the rows
 	}
 	_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 6}, {"friday", 1}}), pgbulk.UpsertOptions{
-		Returning: pgbulk.ReturnInserted(func(v visit, inserted bool) error {
-			fmt.Println(v, inserted)
+		Returning: pgbulk.Return(func(v visit) error {
+			fmt.Println(v)
 			return nil
 		}),
 	})
@@ -123,8 +108,8 @@ func ExampleReturnInserted() {
 		panic(err)
 	}
 	// Unordered output:
-	// {monday 6 1} false
-	// {friday 1 4} true
+	// {monday 6 1}
+	// {friday 1 4}
 }
 
 // Rows that come one by one go through a channel. An error of their sender, as it is here, undoes

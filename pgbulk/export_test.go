@@ -19,9 +19,6 @@ func WithChunks(o Options, rows, bytes int) Options {
 	case UpdateOptions:
 		o.chunks = c
 		return o
-	case DeleteOptions:
-		o.chunks = c
-		return o
 	}
 	panic("no such options")
 }

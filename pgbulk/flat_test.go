@@ -6,11 +6,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,17 +18,45 @@ import (
 	"postage/pgbulk"
 )
 
+type pageRow struct {
+	ID   string `db:"id"`
+	A    string `db:"colA"`
+	B    string `db:"colB"`
+	C    string `db:"colC"`
+	JSON string `db:"colD"`
+}
+
 // TestAllocations compares the bytes that are allocated for the page's upsert: at most a hundredth
 // of pgx.Exec's.
 func TestAllocations(t *testing.T) {
 	dsn := startSink(t)
 	rows := pageData(pageRows, 16384, 1)
-	allocated := map[string]float64{}
-	for _, c := range contenders {
-		if c.name != "pgx.Exec" && !strings.HasPrefix(c.name, "pgbulk") {
-			continue
+	ctx, table := t.Context(), pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: pageTable, Key: []string{"id"}}
+	sql, args := pageStatement(table.Name, rows)
+	ways := map[string]func(conn *pgx.Conn) error{
+		"pgx.Exec":    func(conn *pgx.Conn) error { _, err := conn.Exec(ctx, sql, args...); return err },
+		"pgbulk.Exec": func(conn *pgx.Conn) error { _, err := pgbulk.Exec(ctx, conn, sql, args...); return err },
+		"structs": func(conn *pgx.Conn) error {
+			_, err := upsert(ctx, conn, table, pgbulk.Structs(func(yield func(pageRow) bool) {
+				for _, r := range rows {
+					if !yield(pageRow{r[0].(string), r[1].(string), r[2].(string), r[3].(string), r[4].(string)}) {
+						return
+					}
+				}
+			}), settings{})
+			return err
+		},
+	}
+	for _, s := range strategies {
+		ways[name(s)] = func(conn *pgx.Conn) error {
+			_, err := upsert(ctx, conn, table, pgbulk.Slice(rows), settings{Strategy: s})
+			return err
 		}
-		run := c.open(t, openConn(t, dsn), pgx.Identifier{"t"}, rows)
+	}
+	allocated := map[string]float64{}
+	for what, way := range ways {
+		conn := openConn(t, dsn)
+		run := func() error { return way(conn) }
 		for range 2 {
 			if err := run(); err != nil {
 				t.Fatal(err)
@@ -44,7 +70,7 @@ func TestAllocations(t *testing.T) {
 			}
 		}
 		runtime.ReadMemStats(&after)
-		allocated[c.name] = float64(after.TotalAlloc-before.TotalAlloc) / 3
+		allocated[what] = float64(after.TotalAlloc-before.TotalAlloc) / 3
 	}
 	for name, bytes := range allocated {
 		ratio := bytes / allocated["pgx.Exec"]
@@ -108,20 +134,6 @@ func TestFlatMemory(t *testing.T) {
 		if more := peaks[1] - peaks[0]; more > 12<<20 {
 			t.Errorf("%s: %d bytes more for the larger one", name(strategy), more)
 		}
-	}
-}
-
-// TestChunkBytesWithoutBound has a chunk that would come to more than a message can be.
-func TestChunkBytesWithoutBound(t *testing.T) {
-	if !longRun() {
-		t.Skip("sends 1.2 GB: set POSTAGE_LONG")
-	}
-	conn := openConn(t, startSink(t))
-	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}
-	pad := strings.Repeat("x", 1<<20)
-	_, err := upsert(t.Context(), conn, table, pgbulk.Values(seq(1200, func(i int) []any { return []any{strconv.Itoa(i), pad} })), settings{ChunkBytes: math.MaxInt})
-	if err != nil {
-		t.Error(err)
 	}
 }
 

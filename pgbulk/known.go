@@ -31,7 +31,7 @@ type knownTable struct {
 	sent       *insert         // is what the current call sent, if it is kept
 }
 
-// insert is a prepared statement that takes rows. Update and Delete have them too.
+// insert is a prepared statement that takes rows. Update has them too.
 type insert struct {
 	name   string
 	parsed bool

@@ -2,11 +2,7 @@ package pgbulk_test
 
 import (
 	"errors"
-	"runtime"
-	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"postage/pgbulk"
 )
@@ -50,55 +46,5 @@ func TestManyParameters(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name(s), result, err)
 		}
 		v.check(t, conn, conn, err, 0, 1)
-	}
-}
-
-// TestChunkMemory sets the largest chunk size: memory must depend on the rows, not on the limit.
-func TestChunkMemory(t *testing.T) {
-	conn := connect(t)
-	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
-	for _, c := range []struct{ rows, size, most int }{
-		{2000, 100, 16 << 20},
-		{16_000, 1000, 400 << 20}, // 16 MB, moved to a larger place now and then
-	} {
-		pad := strings.Repeat("x", c.size)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		_, err := upsert(t.Context(), conn, table, pgbulk.Values(seq(c.rows, func(i int) []any { return []any{i, pad} })), settings{ChunkBytes: 1 << 29})
-		if err != nil {
-			t.Fatal(err)
-		}
-		runtime.ReadMemStats(&after)
-		n := int(after.TotalAlloc - before.TotalAlloc)
-		t.Logf("%d rows of %d bytes: %d bytes allocated", c.rows, c.size, n)
-		if n > c.most {
-			t.Errorf("%d rows of %d bytes: %d bytes allocated, want at most %d", c.rows, c.size, n, c.most)
-		}
-	}
-}
-
-// TestKeyTwiceInDistantRows has the same key in rows that the Bind strategy sends in different
-// statements.
-func TestKeyTwiceInDistantRows(t *testing.T) {
-	t.Parallel()
-	conn := connect(t)
-	for _, s := range strategies {
-		for _, n := range []int{1000, short(4000, 20_000)} {
-			v := newVersioned(t, conn, n, 900)
-			last := n - 10
-			rows := pgbulk.Values(seq(n, func(i int) []any {
-				if i == last {
-					return []any{7, 1, v.pad}
-				}
-				return []any{i, 1, v.pad}
-			}))
-			_, err := upsert(t.Context(), conn, v.table, rows, settings{Strategy: s})
-			var e *pgbulk.Error
-			var pgErr *pgconn.PgError
-			if !errors.As(err, &e) || !errors.As(err, &pgErr) || pgErr.Code != "21000" || e.FirstRow != 7 || e.Row != last {
-				t.Errorf("%s: %v", name(s), err)
-			}
-			v.check(t, conn, conn, err, 0, 1)
-		}
 	}
 }

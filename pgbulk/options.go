@@ -79,15 +79,6 @@ type UpdateOptions struct {
 	chunks
 }
 
-// DeleteOptions are the settings of [Delete], as in [UpsertOptions]. The zero value is ready for
-// use.
-type DeleteOptions struct {
-	Strategy  Strategy
-	Where     SQL
-	Returning *Returning
-	chunks
-}
-
 // chunks are the most rows, and the most bytes of values, that a statement of Bind or Unnest has,
 // unless its only row has more. Auto decides when it has seen that many. Tests set them.
 type chunks struct{ chunkRows, chunkBytes int }
@@ -102,11 +93,7 @@ const (
 	opInsert operation = "insert"
 	opUpsert operation = "upsert"
 	opUpdate operation = "update"
-	opDelete operation = "delete"
 )
-
-// byKey says that the operation finds its rows by the key, and that there can be no conflict.
-func (op operation) byKey() bool { return op == opUpdate || op == opDelete }
 
 // settings are the options of any operation.
 type settings struct {
@@ -124,10 +111,5 @@ func (o UpsertOptions) settings() settings { return settings{op: opUpsert, Upser
 
 func (o UpdateOptions) settings() settings {
 	return settings{op: opUpdate, UpsertOptions: UpsertOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where,
-		Returning: o.Returning, chunks: o.chunks}}
-}
-
-func (o DeleteOptions) settings() settings {
-	return settings{op: opDelete, UpsertOptions: UpsertOptions{Strategy: o.Strategy, Where: o.Where,
 		Returning: o.Returning, chunks: o.chunks}}
 }

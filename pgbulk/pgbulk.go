@@ -26,7 +26,7 @@ type Table struct {
 // Result is what a call did.
 type Result struct {
 	Rows     int      // rows that the source had
-	Affected int64    // rows that the server inserted, updated or deleted
+	Affected int64    // rows that the server inserted or updated
 	Strategy Strategy // that was taken
 }
 
@@ -51,15 +51,7 @@ func Update(ctx context.Context, db DB, t Table, rows Source, o UpdateOptions) (
 	return write(ctx, db, t, rows, o)
 }
 
-// Delete deletes the rows of a table whose key a row of the call has, and for which o.Where holds.
-// The table's columns are the key if they are left out; more of them serve Where alone, such as
-// "t.version = excluded.version". A key that does not exist, or occurs twice, is no error:
-// Result.Affected is how many rows were deleted. The error is an *Error.
-func Delete(ctx context.Context, db DB, t Table, rows Source, o DeleteOptions) (Result, error) {
-	return write(ctx, db, t, rows, o)
-}
-
-func write(ctx context.Context, db DB, t Table, rows Source, o options) (result Result, err error) {
+func write(ctx context.Context, db DB, t Table, rows Source, o options) (Result, error) {
 	if rows.err != nil {
 		return Result{}, newError(string(o.settings().op), t.Name.Sanitize(), rows.err)
 	}
@@ -68,20 +60,10 @@ func write(ctx context.Context, db DB, t Table, rows Source, o options) (result 
 		return Result{}, err
 	}
 	defer p.release()
-	if p.structs != nil { // there is no statement to tell a tracer before
-		err = p.describe(ctx)
+	if err := p.describe(ctx); err != nil {
+		return Result{}, err
 	}
-	ctx, ended := p.traced(ctx)
-	failed := errNoEnd
-	defer func() { ended(result, failed) }()
-	if p.structs == nil {
-		err = p.describe(ctx)
-	}
-	if err == nil {
-		result, err = p.send(ctx, rows)
-	}
-	failed = err
-	return result, err
+	return p.send(ctx, rows)
 }
 
 // plan is a call that has been checked, on a connection that is ready, with what the server says
@@ -104,8 +86,6 @@ func newPlan(ctx context.Context, db DB, t Table, rowType *structs, o options) (
 	p := &plan{settings: o.settings(), table: t, rowType: rowType}
 	switch {
 	case len(t.Columns) > 0:
-	case p.settings.op == opDelete:
-		p.table.Columns = t.Key
 	case rowType != nil && len(rowType.fields) > 0 && len(t.Name) > 0:
 		p.structs = rowType
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Returning has a call hand out the rows that it wrote, as they then are in the table, after
-// defaults and triggers; for Delete, as they were. See [Return] and [ReturnInserted].
+// defaults and triggers. See [Return].
 //
 // Rows come while others are still being sent, and are not collected: memory stays the same however
 // many there are. They are handed out one at a time, in another goroutine than the one in which the
@@ -25,16 +25,14 @@ import (
 // It takes one more round trip, for the commit, if there is no transaction yet. Insert cannot then
 // copy straight into the table: it costs what Upsert does, and Auto chooses as for Upsert.
 type Returning struct {
-	row      reflect.Type
-	inserted bool
-	open     func() handler
+	row  reflect.Type
+	open func() handler
 }
 
 // handler gives out one row after the other, always from the same place.
 type handler struct {
-	row      reflect.Value // to be filled in
-	inserted *bool
-	each     func() error
+	row  reflect.Value // to be filled in
+	each func() error
 }
 
 // Return calls each with every row that was written. T is a struct; its fields are matched with the
@@ -42,17 +40,7 @@ type handler struct {
 func Return[T any](each func(row T) error) *Returning {
 	return &Returning{row: reflect.TypeFor[T](), open: func() handler {
 		row := new(T)
-		return handler{reflect.ValueOf(row).Elem(), nil, func() error { return each(*row) }}
-	}}
-}
-
-// ReturnInserted is like Return, and for Upsert reports whether each row was inserted or updated.
-// Before PostgreSQL 18 that is not known for partitioned tables and views: it is then an error,
-// before anything is sent.
-func ReturnInserted[T any](each func(row T, inserted bool) error) *Returning {
-	return &Returning{row: reflect.TypeFor[T](), inserted: true, open: func() handler {
-		row, inserted := new(T), new(bool)
-		return handler{reflect.ValueOf(row).Elem(), inserted, func() error { return each(*row, *inserted) }}
+		return handler{reflect.ValueOf(row).Elem(), func() error { return each(*row) }}
 	}}
 }
 
@@ -93,29 +81,7 @@ func (p *plan) returning() (*returned, error) {
 		}
 		r.formats = append(r.formats, format)
 	}
-	r.clause = " returning "
-	if r.request.inserted {
-		inserted := "true"
-		switch {
-		case p.settings.op.byKey():
-			inserted = "false"
-		case p.settings.op != opUpsert || p.settings.setsNothing():
-		case p.layout.major >= 18:
-			// All of the old row is NULL if there was none; IS NULL would be true of a row of NULLs
-			// too.
-			r.clause += "with (old as pgbulk_old) "
-			inserted = "pgbulk_old is not distinct from null"
-		case !p.layout.relation.plain:
-			return nil, errors.New("before PostgreSQL 18 ReturnInserted works only for plain tables: use Return")
-		default:
-			// A row that ON CONFLICT found is locked before it is updated, which leaves a mark in
-			// xmax.
-			inserted = "t.xmax = 0"
-		}
-		list = append(list, "("+inserted+") as pgbulk_inserted")
-		r.formats = append(r.formats, textFormat)
-	}
-	r.clause += strings.Join(list, ", ")
+	r.clause = " returning " + strings.Join(list, ", ")
 	return r, nil
 }
 
@@ -137,9 +103,6 @@ func (r *returned) returner(m *pgtype.Map, lock *sync.Mutex) *returner {
 	t := &returner{handler: r.request.open(), names: r.names, m: m, lock: lock}
 	for _, path := range r.paths {
 		t.targets = append(t.targets, t.handler.row.FieldByIndex(path).Addr().Interface())
-	}
-	if t.handler.inserted != nil {
-		t.names, t.targets = append(slices.Clip(t.names), "inserted"), append(t.targets, t.handler.inserted)
 	}
 	return t
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"postage/pgbulk"
 )
 
@@ -42,13 +40,5 @@ func TestSkipUnchanged(t *testing.T) {
 				t.Errorf("n is %s", n)
 			}
 		})
-	}
-	to := pgbulk.Table{Name: pgx.Identifier{"x"}, Columns: []string{"id"}, Key: []string{"id"}}
-	for _, o := range []settings{
-		{SkipUnchanged: true, Set: []string{}, SetTo: map[string]pgbulk.SQL{"n": "1"}},
-	} {
-		if _, err := upsert(t.Context(), conn, to, pgbulk.Slice(nil), o); err == nil || !strings.Contains(err.Error(), "SkipUnchanged") {
-			t.Errorf("%+v: %v", o, err)
-		}
 	}
 }

@@ -13,7 +13,6 @@ const (
 	opInsert operation = "insert"
 	opUpsert operation = "upsert"
 	opUpdate operation = "update"
-	opDelete operation = "delete"
 )
 
 // settings are the options of any call, so that a test can draw them before the call.
@@ -38,15 +37,13 @@ func (o settings) of(op operation) pgbulk.Options {
 	case op == opUpsert:
 		options = pgbulk.UpsertOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where,
 			SkipUnchanged: o.SkipUnchanged, OverridingSystem: o.OverridingSystem, Returning: o.Returning}
-	case op == opUpdate:
-		options = pgbulk.UpdateOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where, Returning: o.Returning}
 	default:
-		options = pgbulk.DeleteOptions{Strategy: o.Strategy, Where: o.Where, Returning: o.Returning}
+		options = pgbulk.UpdateOptions{Strategy: o.Strategy, Set: o.Set, SetTo: o.SetTo, Where: o.Where, Returning: o.Returning}
 	}
 	return pgbulk.WithChunks(options, o.ChunkRows, o.ChunkBytes)
 }
 
-// callFunc is one of the four calls.
+// callFunc is one of the three calls.
 type callFunc = func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Source, settings) (pgbulk.Result, error)
 
 // call makes the call of an operation.
@@ -56,10 +53,8 @@ func (op operation) call(ctx context.Context, db pgbulk.DB, t pgbulk.Table, rows
 		return pgbulk.Insert(ctx, db, t, rows, o)
 	case pgbulk.UpsertOptions:
 		return pgbulk.Upsert(ctx, db, t, rows, o)
-	case pgbulk.UpdateOptions:
-		return pgbulk.Update(ctx, db, t, rows, o)
 	}
-	return pgbulk.Delete(ctx, db, t, rows, o.of(op).(pgbulk.DeleteOptions))
+	return pgbulk.Update(ctx, db, t, rows, o.of(op).(pgbulk.UpdateOptions))
 }
 
 func insert(ctx context.Context, db pgbulk.DB, t pgbulk.Table, rows pgbulk.Source, o settings) (pgbulk.Result, error) {
@@ -72,8 +67,4 @@ func upsert(ctx context.Context, db pgbulk.DB, t pgbulk.Table, rows pgbulk.Sourc
 
 func update(ctx context.Context, db pgbulk.DB, t pgbulk.Table, rows pgbulk.Source, o settings) (pgbulk.Result, error) {
 	return opUpdate.call(ctx, db, t, rows, o)
-}
-
-func remove(ctx context.Context, db pgbulk.DB, t pgbulk.Table, rows pgbulk.Source, o settings) (pgbulk.Result, error) {
-	return opDelete.call(ctx, db, t, rows, o)
 }

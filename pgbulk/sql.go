@@ -9,8 +9,8 @@ import (
 // parts are the statement before and after the source of its rows, VALUES or SELECT. collation is
 // the COLLATE clause of a column, if it has one.
 func (s *settings) parts(t *Table, collation func(column string) string) (head, tail string) {
-	if s.op.byKey() {
-		return s.byKeyParts(t, collation)
+	if s.op == opUpdate {
+		return s.updateParts(t, collation)
 	}
 	head = "insert into " + t.Name.Sanitize() + " as t (" + quoteAll(t.Columns) + ") "
 	if s.OverridingSystem {
@@ -84,14 +84,14 @@ func (s *settings) changing() string {
 // times is a column of the source of an update's rows: how many of them have the same key.
 const times = "pgbulk_times"
 
-// byKeyParts are the parts of an UPDATE or DELETE statement. Without collations, each key is known
-// to come once.
+// updateParts are the parts of an UPDATE statement. Without collations, each key is known to come
+// once.
 //
 // Where two rows have the same key, PostgreSQL's UPDATE ... FROM takes either one. It should fail,
 // as INSERT ... ON CONFLICT does and with the same SQLSTATE: a subquery gives two rows where
 // one is allowed. MERGE would, but does not exist before PostgreSQL 15, nor for every kind of
 // table.
-func (s *settings) byKeyParts(t *Table, collation func(column string) string) (head, tail string) {
+func (s *settings) updateParts(t *Table, collation func(column string) string) (head, tail string) {
 	same, given, key := make([]string, len(t.Key)), make([]string, len(t.Key)), make([]string, len(t.Key))
 	for i, k := range t.Key {
 		q := quote(k)
@@ -102,17 +102,14 @@ func (s *settings) byKeyParts(t *Table, collation func(column string) string) (h
 		}
 	}
 	columns := quoteAll(t.Columns)
-	if s.op == opDelete {
-		head = "delete from " + t.Name.Sanitize() + " as t using ("
-		tail = ") as excluded (" + columns + ")"
-	} else if head = "update " + t.Name.Sanitize() + " as t set " + s.assignments() + " from ("; collation == nil {
+	if head = "update " + t.Name.Sanitize() + " as t set " + s.assignments() + " from ("; collation == nil {
 		tail = ") as excluded (" + columns + ")"
 	} else {
 		head += "select *, count(*) over (partition by " + strings.Join(key, ", ") + ") as " + times + " from ("
 		tail = ") as given (" + columns + ")) as excluded"
 	}
 	tail += " where " + strings.Join(same, " and ")
-	if s.op == opUpdate && collation != nil {
+	if collation != nil {
 		tail += " and case when excluded." + times + " > 1 and " + strings.Join(given, " and ") +
 			" then (select true from generate_series(1, 2)) else true end"
 	}

@@ -174,7 +174,7 @@ func (a *answer) take(msg pgproto3.BackendMessage) bool {
 		if strings.HasPrefix(a.tag.String(), "COPY ") {
 			a.copied = a.tag.RowsAffected()
 		}
-		if a.tag.Insert() || a.tag.Update() || a.tag.Delete() {
+		if a.tag.Insert() || a.tag.Update() {
 			a.affected += a.tag.RowsAffected()
 		}
 	case *pgproto3.ParseComplete:

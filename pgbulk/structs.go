@@ -1,6 +1,7 @@
 package pgbulk
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -15,8 +16,7 @@ import (
 // Structs are rows as structs. A column's value is the exported field whose tag `db:"name"` names
 // it, or else whose name is the column's but for case and underscores. A field tagged `db:"-"` is
 // left out; an embedded struct's fields count as the struct's own, and an embedded pointer to one is
-// an error. Where Go could not tell two fields apart, neither is a column's, unless their tags
-// differ.
+// an error. Where Go cannot tell two fields apart by their names, neither is a column's.
 //
 // A field tagged `db:"name,omitzero"` whose value is zero, as encoding/json means it, is [Default]:
 // a new row gets the column's DEFAULT, and Upsert does not set the column of a row that exists.
@@ -111,9 +111,8 @@ type structField struct {
 	path     []int
 }
 
-// structsOf lists the fields of a struct, or of what a pointer points to. As in Go, one that is
-// embedded less deeply hides others of the same name, and fields that are embedded equally deeply
-// hide each other. A tag, if there is one, has the name.
+// structsOf lists the fields of a struct, or of what a pointer points to, as Go sees them. A tag, if
+// there is one, has the name. Within an embedded struct that has a tag there are none.
 func structsOf(t reflect.Type) (*structs, error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -122,48 +121,28 @@ func structsOf(t reflect.Type) (*structs, error) {
 		return nil, fmt.Errorf("rows of type %v are not structs", t)
 	}
 	s := &structs{typ: t}
-	if err := s.walk(t, nil); err != nil {
-		return nil, err
-	}
-	hidden := func(f structField) bool {
-		return slices.ContainsFunc(s.fields, func(g structField) bool {
-			same := f.tagged == g.tagged && (f.name == g.name || !f.tagged && fold(f.name) == fold(g.name))
-			return same && len(g.path) <= len(f.path) && !slices.Equal(f.path, g.path)
-		})
-	}
-	fields := slices.Clone(s.fields)
-	s.fields = slices.DeleteFunc(fields, hidden)
-	return s, nil
-}
-
-// walk goes through a struct at a path.
-func (s *structs) walk(t reflect.Type, path []int) error {
-	for i := range t.NumField() {
-		f, path := t.Field(i), append(slices.Clip(path), i)
-		tag, _ := f.Tag.Lookup("db")
-		name, option, _ := strings.Cut(tag, ",")
+	var closed [][]int // paths of fields whose own fields are not looked at
+	for _, f := range reflect.VisibleFields(t) {
+		if slices.ContainsFunc(closed, func(p []int) bool { return len(p) < len(f.Index) && slices.Equal(p, f.Index[:len(p)]) }) {
+			continue
+		}
+		name, option, _ := strings.Cut(f.Tag.Get("db"), ",")
+		embeds := f.Anonymous && f.Tag.Get("db") == ""
+		if embeds && f.Type.Kind() == reflect.Struct {
+			continue // its fields follow
+		}
+		closed = append(closed, f.Index)
 		switch {
-		case name == "-":
+		case name == "-" || !f.IsExported():
 			continue
-		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct:
-			if err := s.walk(f.Type, path); err != nil {
-				return err
-			}
-			continue
-		case !f.IsExported():
-			continue
-		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Pointer:
-			return fmt.Errorf("field %s of %v is an embedded pointer: embed the struct itself, or tag the field `db:\"-\"`", f.Name, t)
+		case embeds && f.Type.Kind() == reflect.Pointer:
+			return nil, fmt.Errorf("field %s of %v is an embedded pointer: embed the struct itself, or tag the field `db:\"-\"`", f.Name, t)
 		case option != "" && option != "omitzero":
-			return fmt.Errorf("field %s of %v: option %q of its db tag is not known: the only one is omitzero", f.Name, t, option)
+			return nil, fmt.Errorf("field %s of %v: option %q of its db tag is not known: the only one is omitzero", f.Name, t, option)
 		}
-		field := structField{name: name, tagged: name != "", omitzero: option == "omitzero", path: path}
-		if !field.tagged {
-			field.name = f.Name
-		}
-		s.fields = append(s.fields, field)
+		s.fields = append(s.fields, structField{name: cmp.Or(name, f.Name), tagged: name != "", omitzero: option == "omitzero", path: f.Index})
 	}
-	return nil
+	return s, nil
 }
 
 // fold is a name without what does not tell fields from columns.

@@ -69,7 +69,7 @@ var writings = []writing{
 		return err
 	}},
 	{"upsert returning", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o settings, returned func() error) error {
-		o.Returning = pgbulk.ReturnInserted(func(comesBack, bool) error { return returned() })
+		o.Returning = pgbulk.Return(func(comesBack) error { return returned() })
 		_, err := upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
 		return err
 	}},

@@ -135,22 +135,6 @@ func (w *wire) room(k int) []byte {
 	return p
 }
 
-// spare is what is free of the buffer, to append to, and 64 bytes at least.
-func (w *wire) spare() []byte {
-	w.reserve(64)
-	return w.buf[w.n:w.n]
-}
-
-// advance accepts what was appended to the buffer. It reports false if there was not enough room for
-// it.
-func (w *wire) advance(out []byte) bool {
-	if len(out) > len(w.buf)-w.n {
-		return false
-	}
-	w.n += len(out)
-	return true
-}
-
 // reserve has the next k bytes go out together.
 func (w *wire) reserve(k int) {
 	if len(w.buf)-w.n < k {

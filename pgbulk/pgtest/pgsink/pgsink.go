@@ -238,7 +238,7 @@ var attributeColumns = []string{"attname", "type", "cast", "collation", "attribu
 func (s *session) attributes() {
 	for _, c := range s.columns {
 		row := &pgproto3.DataRow{}
-		for _, v := range []string{c, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "0", "fff", "tfft", "ftfft1 public.t", "x", "none"} {
+		for _, v := range []string{c, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "0", "fff", "tfft", "ftfff1 public.t", "x", "none"} {
 			row.Values = append(row.Values, []byte(v))
 		}
 		s.send(row)
