@@ -374,7 +374,7 @@ func TestBaselineFails(t *testing.T) {
 
 func TestMeasuresWhatIsThere(t *testing.T) {
 	rec := measured(t, testConductor(t), time.Minute, "op=plain")
-	if !rec.Run.Complete || rec.Run.Self == nil || rec.Run.Self.Duty <= 0 || rec.Run.Self.Duty >= 1 {
+	if !rec.Run.Complete || rec.Duty() <= 0 || rec.Duty() >= 1 {
 		t.Errorf("run: %+v", rec.Run)
 	}
 	counter, err := proc.OpenInstructions()

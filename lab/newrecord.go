@@ -169,6 +169,6 @@ func Resume(rec *record.Record, all []Entry, machine record.Machine, budget time
 		}
 		entries = append(entries, e)
 	}
-	rec.Run.Complete, rec.Run.Self, rec.Run.Budget = false, nil, rec.Run.Elapsed+budget
+	rec.Run.Complete, rec.Run.Budget = false, rec.Run.Elapsed+budget
 	return entries, nil
 }

@@ -95,11 +95,12 @@ func Analyze(rec *record.Record) *Analysis {
 	return a
 }
 
-// olderInstrument is a warning if an earlier instrument measured the record.
+// olderInstrument is a warning if an earlier instrument measured the record's costs, or another
+// quantity that this one does not know.
 func olderInstrument(rec *record.Record) string {
 	for i := range rec.Rows {
-		if r := &rec.Rows[i]; r.OK() && r.Value == record.ValueCost && r.Instrument < record.Instrument {
-			return fmt.Sprintf("measured by instrument %d; now it is %d. Costs are shown as sums of the batches that it kept, which are few: measure again",
+		if r := &rec.Rows[i]; r.OK() && r.Instrument < record.Instrument && r.Value != record.ValueWall && r.Value != "" {
+			return fmt.Sprintf("measured by instrument %d; now it is %d. Costs are sums of the batches that it kept, which are few, and any other quantity is wall time: measure again",
 				r.Instrument, record.Instrument)
 		}
 	}

@@ -157,3 +157,17 @@ func TestGateIsNotBlind(t *testing.T) {
 		}
 	}
 }
+
+// Rows of an instrument before, whose quantity is no longer known, are compared by wall time, and a
+// warning says so.
+func TestAnOlderInstrument(t *testing.T) {
+	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 8}
+	rec := s.Record()
+	for i := range rec.Rows {
+		rec.Rows[i].Value, rec.Rows[i].Instrument = "pieces", 2
+	}
+	a := verdict.Analyze(rec)
+	if r := a.Cases[0].Of("codec=a"); len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "measured by instrument 2") || math.Abs(r.Ratio.Value/0.3-1) > 0.05 {
+		t.Errorf("%q, %+v", a.Warnings, r.Ratio)
+	}
+}

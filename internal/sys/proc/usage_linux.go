@@ -106,6 +106,3 @@ func statusOf(pid int, field string) (int64, error) {
 	}
 	return n << 10, nil
 }
-
-// maxrssUnit: getrusage(2) counts in KiB.
-const maxrssUnit = 1 << 10
