@@ -36,7 +36,7 @@ With a pattern it lists the rows: contender, role, module, what the proof checks
 	}
 	_, twice := p.suites.addOptions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		suites, err := p.suites.made(cmd)
+		suites, err := p.suites.made(cmd, args)
 		if err := cmp.Or(twice, err); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func listCases(cmd *cobra.Command, suites []lab.Suite) error {
 		for _, g := range groupsOf(s) {
 			b.WriteString(g.line())
 		}
-		writeOptions(&b, s.Options, choicesOf(cmd, s))
+		writeOptions(&b, s.Options, choicesOf(cmd, s, nil))
 	}
 	fmt.Fprintf(&b, "%s. A pattern lists the rows that it names: `%s`.\n", words.Counted(number, "case"), called(cmd.Root().Name(), "postage list KEY=VALUE"))
 	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
