@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -160,9 +159,7 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 		say(cmd, "%s", plan.Describe(f.budget))
 	}
 	if sides != nil {
-		m.rec.Run.Modules = maps.Clone(sides.Now().Versions)
-		m.rec.Machine.Go = m.rec.Run.Modules["go"]
-		delete(m.rec.Run.Modules, "go")
+		m.rec.Machine.Go = sides.Now().Versions["go"]
 	}
 	return nil
 }

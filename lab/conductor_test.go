@@ -307,7 +307,7 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 		"is=verbose":         "run: a log: ",
 		"is=wrong":           "proof: decoded 7, want 8",
 		"is=proof-panicking": "panic in open: no proof, at lab/conductor_test.go:",
-		"is=leaking":         "leak: 1 goroutines are left after Close, such as one made by postage/lab.testSuites",
+		"is=leaking":         "leak: 1 goroutines are left after Close",
 		"is=unclosable":      "close: still in use",
 		"is=unopened":        "open: no such file",
 		"is=impossible":      "not possible: RFC 0 forbids it",

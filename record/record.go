@@ -68,11 +68,9 @@ type Run struct {
 	Commit     string `json:"commit,omitempty"`
 	// Program is the SHA-256 of the program that measured, in hexadecimal. Where it was built in
 	// several function layouts, whose number is Layouts, it is the first one's. Where a run has
-	// several programs, it is the SHA-256 of all their sums.
+	// several programs, it is the SHA-256 of all of them.
 	Program string `json:"program,omitempty"`
 	Layouts int    `json:"layouts,omitempty"`
-	// Modules are the versions of every Go module in the program, by path.
-	Modules map[string]string `json:"modules,omitempty"`
 	// Elapsed is the wall time of the run so far, its sum over all resumptions.
 	Elapsed time.Duration `json:"elapsed_ns"`
 	// Complete is false while rows lack blocks: the run was interrupted or killed.

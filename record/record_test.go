@@ -25,7 +25,7 @@ func sample(blocks int) *record.Record {
 	rec := &record.Record{
 		Run: record.Run{Version: record.Version, Started: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Seed: 7, Precision: 0.01,
 			Budget: time.Minute, Rounds: 3, GOMAXPROCS: 2, Commit: "abc", Elapsed: time.Minute, Complete: true,
-			Modules: map[string]string{"example.org/polyglot": "v1.2.3"}, Warnings: []string{"a warning"}},
+			Warnings: []string{"a warning"}},
 		Machine: record.Machine{GOOS: "linux", GOARCH: "amd64", CPU: "Test CPU", Cores: 2, MemoryBytes: 24 << 30, Go: "go1.26.0"},
 	}
 	const c = "Encode/msg=benchmark/op=decode"

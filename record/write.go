@@ -78,10 +78,12 @@ func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
 		name = fmt.Sprintf("%s-%d", name, procs)
 	}
 	result := &benchfmt.Result{Name: benchfmt.Name(name), Iters: row.N * len(series.WallNS)}
-	for _, c := range r.Machine.config() {
-		result.SetConfig(c[0], c[1])
-		i, _ := result.ConfigIndex(c[0])
-		result.Config[i].File = true
+	for _, c := range [][2]string{{"goos", r.Machine.GOOS}, {"goarch", r.Machine.GOARCH}, {"cpu", r.Machine.CPU}} {
+		if c[1] != "" {
+			result.SetConfig(c[0], c[1])
+			i, _ := result.ConfigIndex(c[0])
+			result.Config[i].File = true
+		}
 	}
 	add := func(value float64, unit string) {
 		result.Values = append(result.Values, benchfmt.Value{Value: value, Unit: unit})

@@ -50,9 +50,8 @@ func (c *CaseResult) Compare(r, base *Result) *Comparison {
 
 // Result is the figures of a row. Without proof there are none: all pointers are nil.
 type Result struct {
-	Row     *record.Row
-	Blocks  int
-	Batches int
+	Row    *record.Row
+	Blocks int
 	// NSOp is what an operation costs, in ns. Ratio, verdict and FloorRatio compare this quantity.
 	// It is the CPU time of the whole process, or wall time where the row waits for a server.
 	NSOp *Interval
@@ -242,7 +241,6 @@ func (c *CaseResult) figures(row *record.Row) *Result {
 	for _, block := range c.blocks {
 		if s := block.Of(row.Name); s != nil {
 			series = append(series, s)
-			result.Batches += len(s.WallNS)
 		}
 	}
 	result.Blocks = len(series)
