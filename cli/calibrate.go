@@ -95,7 +95,7 @@ func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSO
 	w := cmd.OutOrStdout()
 	each := (rec.Run.Budget / time.Duration(len(rec.Cases()))).Round(time.Second / 10)
 	fmt.Fprintf(w, "%s on this machine: %d of %d comparisons, %v each, interval ±%.2f%% (median), duty %.0f%%\n\n",
-		c.Stage, c.Comparisons, len(rec.Cases()), each, 100*c.HalfWidth, 100*lab.Duty(rec))
+		c.Stage, c.Comparisons, len(rec.Cases()), each, 100*c.HalfWidth, 100*rec.Duty())
 	fmt.Fprintf(w, "%-9s%18s%18s%18s%18s\n", "", "called different", "interval holds", "gate regressed", "gate passed")
 	for _, s := range c.Sizes {
 		fmt.Fprintf(w, "%g%% slower", 100*s.By)

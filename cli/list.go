@@ -34,7 +34,7 @@ With a pattern it lists the rows: contender, role, module, what the proof checks
 	}
 	_, twice := p.suites.addOptions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		suites, err := p.suites.made(cmd)
+		suites, err := p.suites.made(cmd, args)
 		if err := cmp.Or(twice, err); err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -146,9 +145,7 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 		say(cmd, "%s", plan.Describe(f.budget))
 	}
 	if sides != nil && sides.Now().Versions != nil {
-		m.rec.Run.Modules = maps.Clone(sides.Now().Versions)
-		m.rec.Machine.Go = m.rec.Run.Modules["go"]
-		delete(m.rec.Run.Modules, "go")
+		m.rec.Machine.Go = sides.Now().Versions["go"]
 	}
 	return nil
 }
@@ -156,9 +153,6 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 // goOn finds which entries a resumed run measures further.
 func (m *measurement) goOn(cmd *cobra.Command, all []lab.Entry) (err error) {
 	if m.entries, err = lab.Resume(m.rec, all, record.ThisMachine(0), m.budget); err != nil {
-		return err
-	}
-	if err := record.Reserve(m.out); err != nil {
 		return err
 	}
 	say(cmd, "resuming %s, which has %d blocks, for %v", m.out, len(m.rec.Blocks), m.budget.Round(time.Second))
@@ -184,8 +178,8 @@ func (m *measurement) measure(cmd *cobra.Command, conductor lab.Conductor, print
 	return errors.Join(interrupted, print(false))
 }
 
-// newRun makes the record of a run that is about to begin, and reserves the file out for it. If out
-// is "", it makes up a name that begins with prefix.
+// newRun makes the record of a run that is about to begin, and saves it in the file out. If out is "",
+// it makes up a name that begins with prefix.
 func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, string, error) {
 	started := time.Now()
 	if out == "" {
@@ -194,15 +188,12 @@ func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, 
 		}
 		out = newRecordName(prefix, started)
 	}
-	if err := record.Reserve(out); err != nil {
-		return nil, "", err
-	}
 	run.Started = started.UTC().Truncate(time.Second)
-	return lab.NewRecord(plan, run, record.ThisMachine(200*time.Millisecond)), out, nil
+	rec := lab.NewRecord(plan, run, record.ThisMachine(200*time.Millisecond))
+	return rec, out, rec.Save(out)
 }
 
-// conduct has the conductor measure with workers that get the arguments. Services that the entries
-// need run meanwhile. It shows progress on standard error, for a calibration only on a terminal.
+// conduct has the conductor measure. Services that the entries need run meanwhile. It shows progress on standard error, for a calibration only on a terminal.
 func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, rec *record.Record, out string) (err error) {
 	if conductor.Command, err = proc.Self("worker"); err != nil {
 		return err

@@ -73,12 +73,24 @@ func optionNames(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// made are the suites with their cases, by the options that the command was given. It fails if a
-// suite has a mistake.
-func (all suites) made(cmd *cobra.Command) ([]lab.Suite, error) {
+// choicesOf are what patterns say of a suite's options, and the command's flags before them.
+func choicesOf(cmd *cobra.Command, suite *lab.Suite, patterns []string) lab.Choices {
+	all := suite.Named(patterns)
+	for _, o := range suite.Options {
+		if named := all[o.Name]; named != nil { // other patterns are for the defaults
+			all[o.Name] = append(slices.Clone(o.Defaults()), named...)
+		}
+	}
+	maps.Copy(all, choices(cmd))
+	return all
+}
+
+// made are the suites with their cases, by the options that the command and its patterns name. It
+// fails if a suite has a mistake.
+func (all suites) made(cmd *cobra.Command, patterns []string) ([]lab.Suite, error) {
 	suites := slices.Clone(all)
 	for i := range suites {
-		suites[i].Cases = suites[i].Made(choices(cmd))
+		suites[i].Cases = suites[i].Made(choicesOf(cmd, &suites[i], patterns))
 	}
 	if err := lab.Check(suites); err != nil {
 		return nil, fmt.Errorf("these suites cannot be measured: %w", err)
@@ -89,7 +101,7 @@ func (all suites) made(cmd *cobra.Command) ([]lab.Suite, error) {
 // selected are the rows that a run is asked for. If some are on a server that the user has named,
 // they are called by what that server is.
 func (all suites) selected(cmd *cobra.Command, patterns []string) ([]lab.Entry, error) {
-	suites, err := all.made(cmd)
+	suites, err := all.made(cmd, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +127,7 @@ func askServer(cmd *cobra.Command, suite *lab.Suite) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	asked := choices(cmd)
+	asked := choicesOf(cmd, suite, nil)
 	for name, value := range found {
 		if given, ok := asked[name]; ok && !slices.Equal(given, []string{value}) {
 			return hinted(fmt.Errorf("%s=%s was asked for, and the server in use has %s=%s", name, strings.Join(given, ","), name, value), "leave out the flag: rows are named by what the server is")

@@ -80,9 +80,9 @@ func TestOptions(t *testing.T) {
 		{"run --list Apply/op=get --inflight 8 --apiserver kcp", exitOK, "Apply/server=kcp/fsync=off/op=get/kind=configmap/inflight=8"},
 		{"list Store/peer=sink --rows 3", exitUsage, "rows=3: none of the rows has it"},
 		{"run --list Store/op=direct --rows 100", exitUsage, "rows=100: none of the rows has it"},
-		{"list Send/inflight=64/conns=64", exitUsage, "hint: give --inflight 64"},
+		{"list Send/inflight=64/conns=64", exitOK, "Send/slice=inflight/tls=on/reuse=yes/inflight=64/conns=64"},
 		{"run --list Route/peer=postgres/codec=pbfast --dsn host=/nonexistent", exitOK, "Route/msgs=1/peer=postgres"},
-		{"run Apply/server=kcp/op=get", exitUsage, "hint: give --apiserver kcp"},
+		{"run --list Apply/server=kcp/op=get", exitOK, "Apply/server=kcp/fsync=off/op=get"},
 	} {
 		code, stdout, stderr := command(strings.Fields(r.args)...)
 		if code != r.code || !strings.Contains(stdout+stderr, r.want) {

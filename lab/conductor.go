@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"postage/internal/sys/proc"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -208,7 +207,7 @@ func (r *run) tell(format string, a ...any) {
 	}
 }
 
-// finish marks rows without figures and says what the instrument itself cost.
+// finish marks rows without figures.
 func (r *run) finish() {
 	for _, cs := range r.all {
 		if !cs.turns.done {
@@ -222,23 +221,6 @@ func (r *run) finish() {
 	}
 	r.rec.Run.Complete = true
 	r.rec.Run.Elapsed = r.elapsed()
-	r.rec.Run.Self = &record.SelfCost{Duty: Duty(r.rec), PeakBytes: proc.PeakMemory()}
-}
-
-// Duty is the share of a run's wall time that was spent inside timed batches.
-func Duty(rec *record.Record) float64 {
-	var timed time.Duration
-	for i := range rec.Blocks {
-		for _, s := range rec.Blocks[i].Series {
-			for _, ns := range s.WallNS {
-				timed += time.Duration(ns)
-			}
-		}
-	}
-	if rec.Run.Elapsed <= 0 {
-		return 0
-	}
-	return float64(timed) / float64(rec.Run.Elapsed)
 }
 
 func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }

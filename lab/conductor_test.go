@@ -307,7 +307,7 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 		"is=verbose":         "run: a log: ",
 		"is=wrong":           "proof: decoded 7, want 8",
 		"is=proof-panicking": "panic in open: no proof, at lab/conductor_test.go:",
-		"is=leaking":         "leak: 1 goroutines are left after Close, such as one made by postage/lab.testSuites",
+		"is=leaking":         "leak: 1 goroutines are left after Close",
 		"is=unclosable":      "close: still in use",
 		"is=unopened":        "open: no such file",
 		"is=impossible":      "not possible: RFC 0 forbids it",
@@ -374,7 +374,7 @@ func TestBaselineFails(t *testing.T) {
 
 func TestMeasuresWhatIsThere(t *testing.T) {
 	rec := measured(t, testConductor(t), time.Minute, "op=plain")
-	if !rec.Run.Complete || rec.Run.Self == nil || rec.Run.Self.Duty <= 0 || rec.Run.Self.Duty >= 1 {
+	if !rec.Run.Complete || rec.Duty() <= 0 || rec.Duty() >= 1 {
 		t.Errorf("run: %+v", rec.Run)
 	}
 	counter, err := proc.OpenInstructions()

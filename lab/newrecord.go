@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,17 +28,17 @@ func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record
 		run.World = &world
 	}
 	run.GOMAXPROCS = cmp.Or(run.GOMAXPROCS, runtime.GOMAXPROCS(0))
-	run.Modules = Modules()
+	modules := Modules()
 	run.Program = programOf(plan.All())
 	if now := nowOf(plan.Entries); now != nil {
 		run.Layouts = len(now.Commands)
 	}
 	rec := &record.Record{Run: run, Machine: machine}
 	for i := range plan.Entries {
-		rec.Rows = append(rec.Rows, newRow(&plan.Entries[i], record.ProofOK, run.Modules))
+		rec.Rows = append(rec.Rows, newRow(&plan.Entries[i], record.ProofOK, modules))
 	}
 	for i := range plan.Left {
-		rec.Rows = append(rec.Rows, newRow(&plan.Left[i], record.ProofNotMeasured+"the budget is too small", run.Modules))
+		rec.Rows = append(rec.Rows, newRow(&plan.Left[i], record.ProofNotMeasured+"the budget is too small", modules))
 	}
 	return rec
 }
@@ -81,22 +82,23 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 	}
 }
 
-// Digest is the SHA-256 of a file, in hexadecimal, "" if it cannot be read.
-func Digest(name string) string {
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }()
+// Digest is the SHA-256 of some files' text, in hexadecimal, "" if one cannot be read.
+func Digest(names ...string) string {
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return ""
+		}
+		_, err = io.Copy(h, f)
+		if errors.Join(err, f.Close()) != nil {
+			return ""
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// programOf is the SHA-256 of the program that the new code's entries run in. Where there are
-// several programs, it is the SHA-256 of all their sums.
+// programOf is the SHA-256 of the programs that the new code's entries run in.
 func programOf(entries []Entry) string {
 	var files []string
 	for i := range entries {
@@ -108,14 +110,7 @@ func programOf(entries []Entry) string {
 		this, _ := os.Executable() // without a name there is no digest
 		files = []string{this}
 	}
-	if len(files) == 1 {
-		return Digest(files[0])
-	}
-	h := sha256.New()
-	for _, file := range files {
-		fmt.Fprintln(h, Digest(file))
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return Digest(files...)
 }
 
 // Modules are the versions, by path, of the modules that this program is built from.
@@ -166,6 +161,6 @@ func Resume(rec *record.Record, all []Entry, machine record.Machine, budget time
 		}
 		entries = append(entries, e)
 	}
-	rec.Run.Complete, rec.Run.Self, rec.Run.Budget = false, nil, rec.Run.Elapsed+budget
+	rec.Run.Complete, rec.Run.Budget = false, rec.Run.Elapsed+budget
 	return entries, nil
 }

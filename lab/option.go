@@ -106,19 +106,20 @@ func (o *Option) chosen(choices Choices) []string {
 func WithCases(suites []Suite, names []string) []Suite {
 	made := slices.Clone(suites)
 	for i := range made {
-		made[i].Cases = made[i].Made(made[i].choicesOf(names))
+		made[i].Cases = made[i].Made(made[i].Named(names))
 	}
 	return made
 }
 
-// has says whether a name of a case or row is of the suite's stage.
+// has says whether a name of a case or row, or a pattern, is of the suite's stage, or of any.
 func (s *Suite) has(name string) bool {
-	stage, _, _ := strings.Cut(name, "/")
-	return strings.EqualFold(stage, s.Stage)
+	stage, _, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
+	return strings.Contains(stage, "=") || strings.EqualFold(stage, s.Stage)
 }
 
-// choicesOf are the values of the suite's options that names of its cases or rows have.
-func (s *Suite) choicesOf(names []string) Choices {
+// Named are the values of the suite's options that names of its cases or rows have, or patterns for
+// them.
+func (s *Suite) Named(names []string) Choices {
 	choices := Choices{}
 	for _, name := range names {
 		if !s.has(name) {
@@ -126,8 +127,10 @@ func (s *Suite) choicesOf(names []string) Choices {
 		}
 		keys := record.KeysOf(name)
 		for _, o := range s.Options {
-			if v := keys.Get(o.Name); v != "" && !slices.Contains(choices[o.Name], v) {
-				choices[o.Name] = append(choices[o.Name], v)
+			for value := range strings.SplitSeq(keys.Get(o.Name), ",") {
+				if slices.Contains(o.Values, value) && !slices.Contains(choices[o.Name], value) {
+					choices[o.Name] = append(choices[o.Name], value)
+				}
 			}
 		}
 	}
@@ -156,34 +159,4 @@ func (s *Suite) checkOptions() error {
 		}
 	}
 	return nil
-}
-
-// missingOptions are the flags that would give the parts of a pattern, as far as options do:
-// "--inflight 16".
-func missingOptions(suites []Suite, pattern string) string {
-	var flags []string
-	for part := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
-		name, values, _ := strings.Cut(part, "=")
-		for i := range suites {
-			for _, o := range suites[i].Options {
-				flag := "--" + o.FlagName() + " " + values
-				if o.Name == name && o.allows(values) && !slices.Contains(flags, flag) {
-					flags = append(flags, flag)
-				}
-			}
-		}
-	}
-	return strings.Join(flags, " ")
-}
-
-// allows says whether values, with commas between them, are allowed and not all defaults.
-func (o *Option) allows(values string) bool {
-	other := false
-	for v := range strings.SplitSeq(values, ",") {
-		if !slices.Contains(o.Values, v) {
-			return false
-		}
-		other = other || !slices.Contains(o.Defaults(), v)
-	}
-	return other
 }

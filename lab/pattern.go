@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hbollon/go-edlib"
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchproc"
 
@@ -28,18 +27,17 @@ func wrongPattern(pattern, reason, hint string) error {
 }
 
 // Find returns the suites' entries that at least one of the patterns matches, in order; all of them
-// for no patterns. Every pattern must match something. The error for a pattern that asks for another
-// value of an option says which flag to give.
+// for no patterns. Every pattern must match something.
 //
 // A pattern is a stage or key=value parts or both, with slashes between them, all of
 // which must hold: "Encode/op=decode", "codec=polyglot", "codec=json*,sonic",
 // "codec!=gob". A pattern with a colon in it is a filter in the syntax of
 // golang.org/x/perf/benchproc: "/codec:(polyglot OR protobuf) -/op:encode".
 func Find(suites []Suite, patterns []string) ([]Entry, error) {
-	return match(suites, Entries(suites), patterns)
+	return match(Entries(suites), patterns)
 }
 
-func match(suites []Suite, entries []Entry, patterns []string) ([]Entry, error) {
+func match(entries []Entry, patterns []string) ([]Entry, error) {
 	if len(patterns) == 0 {
 		return entries, nil
 	}
@@ -47,7 +45,7 @@ func match(suites []Suite, entries []Entry, patterns []string) ([]Entry, error) 
 	for _, pattern := range patterns {
 		filter, err := compile(pattern)
 		if err != nil {
-			return nil, wrongPattern(pattern, err.Error(), "a pattern looks like "+sample(entries))
+			return nil, wrongPattern(pattern, err.Error(), "a pattern is a stage or key=value parts, or both; "+allRows)
 		}
 		some := false
 		for i := range entries {
@@ -56,7 +54,7 @@ func match(suites []Suite, entries []Entry, patterns []string) ([]Entry, error) 
 			}
 		}
 		if !some {
-			return nil, unmatched(suites, entries, pattern)
+			return nil, unmatched(entries, pattern)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !matched[e.Row()] }), nil
@@ -107,10 +105,7 @@ func glob(s string) string {
 }
 
 // unmatched explains why a pattern matches nothing and names what comes near.
-func unmatched(suites []Suite, entries []Entry, pattern string) error {
-	if flags := missingOptions(suites, pattern); flags != "" {
-		return wrongPattern(pattern, "no row has all of its parts", "give "+flags)
-	}
+func unmatched(entries []Entry, pattern string) error {
 	known := vocabulary(entries)
 	parts := strings.Split(strings.Trim(pattern, "/"), "/")
 	if strings.Contains(pattern, ":") {
@@ -121,11 +116,7 @@ func unmatched(suites []Suite, entries []Entry, pattern string) error {
 		if err != nil || slices.ContainsFunc(entries, func(e Entry) bool { return matches(filter, &e) }) {
 			continue
 		}
-		hint := allRows
-		if near := nearest(p, known); len(near) > 0 {
-			hint = "did you mean " + strings.Join(near, ", ") + "? " + allRows
-		}
-		return wrongPattern(pattern, fmt.Sprintf("no row has %q", p), hint)
+		return wrongPattern(pattern, fmt.Sprintf("no row has %q", p), "there is "+strings.Join(nearest(p, known), ", ")+"; "+allRows)
 	}
 	return wrongPattern(pattern, "no row has all of its parts", allRows)
 }
@@ -145,33 +136,26 @@ func vocabulary(entries []Entry) []string {
 	return known
 }
 
-// nearest returns up to three of the known words that are a few edits from s, the
-// nearest first. A word without its key counts too: "polyglott" is near codec=polyglot.
+// nearest returns the known words that contain s, or whose value s contains. If there is none it
+// returns words of the same key, or the stages. There are six at most.
 func nearest(s string, known []string) []string {
 	s = strings.ToLower(strings.Replace(s, "!=", "=", 1))
-	var near []string
-	distance := map[string]int{}
+	key, _, keyed := strings.Cut(s, "=")
+	var near, alike []string
 	for _, word := range known {
 		w := strings.ToLower(word)
-		d := edlib.OSADamerauLevenshteinDistance(s, w)
-		if _, value, ok := strings.Cut(w, "="); ok && !strings.Contains(s, "=") {
-			d = min(d, edlib.OSADamerauLevenshteinDistance(s, value))
-		}
-		if d <= max(1, len(s)/4) || (len(s) >= 3 && strings.Contains(w, s)) {
-			near, distance[word] = append(near, word), d
+		of, value, _ := strings.Cut(w, "=")
+		switch {
+		case strings.Contains(w, s), len(value) > 3 && strings.Contains(s, value):
+			near = append(near, word)
+		case keyed && of == key, !keyed && value == "":
+			alike = append(alike, word)
 		}
 	}
-	slices.SortStableFunc(near, func(a, b string) int { return distance[a] - distance[b] })
-	return near[:min(3, len(near))]
-}
-
-// sample is what patterns for the entries look like.
-func sample(entries []Entry) string {
-	if len(entries) == 0 {
-		return "key=value"
+	if len(near) == 0 {
+		near = alike
 	}
-	parts := strings.SplitN(entries[0].Case.Name, "/", 3)
-	return strings.Join(parts[:min(2, len(parts))], "/") + " or " + entries[0].Contender.Name
+	return near[:min(6, len(near))]
 }
 
 // All is the pattern that selects every row.
@@ -188,7 +172,7 @@ func Select(suites []Suite, patterns []string) ([]Entry, error) {
 	if slices.Contains(patterns, All) {
 		return entries, nil
 	}
-	matched, err := match(suites, entries, patterns)
+	matched, err := match(entries, patterns)
 	if err != nil {
 		return nil, err
 	}

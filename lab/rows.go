@@ -59,7 +59,7 @@ func entry(suites []Suite, row string) (Entry, bool) {
 	for _, s := range suites {
 		cases := s.Cases
 		if s.Make != nil && s.has(row) {
-			cases = s.Made(s.choicesOf([]string{row}))
+			cases = s.Made(s.Named([]string{row}))
 		}
 		for i := range cases {
 			if strings.HasPrefix(row, cases[i].Name+"/") {

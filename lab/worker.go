@@ -132,8 +132,7 @@ func (w *worker) close() (answer reply, err error) {
 	// Goroutines that were told to end may need a moment.
 	for wait := time.Millisecond; runtime.NumGoroutine() > w.goroutines; wait *= 2 {
 		if wait > 2*time.Second { // four seconds in all
-			return answer, fmt.Errorf("leak: %d goroutines are left after Close%s",
-				runtime.NumGoroutine()-w.goroutines, leakSite())
+			return answer, fmt.Errorf("leak: %d goroutines are left after Close", runtime.NumGoroutine()-w.goroutines)
 		}
 		time.Sleep(wait)
 	}
@@ -146,19 +145,6 @@ func (w *worker) latencies() *hdrhistogram.Histogram {
 		return d.Latencies()
 	}
 	return nil
-}
-
-// leakSite says where the youngest goroutine was made.
-func leakSite() string {
-	const made = "created by "
-	stacks := make([]byte, 1<<16)
-	text := string(stacks[:runtime.Stack(stacks, true)])
-	i := strings.LastIndex(text, made)
-	if i < 0 {
-		return ""
-	}
-	site, _, _ := strings.Cut(text[i+len(made):], " in goroutine")
-	return ", such as one made by " + site
 }
 
 // panicSite finds in a stack the file and line that panicked.

@@ -11,13 +11,11 @@ import (
 // Names of rows are those of Go benchmarks, made of key=value parts.
 func ExampleKeysOf() {
 	name := "Encode/msg=order/op=decode/codec=sonic/config=std"
-	fmt.Println(record.StageOf(name))
 	for _, key := range record.KeysOf(name) {
 		fmt.Println(key.Name, key.Value)
 	}
 	fmt.Println(record.KeysOf(name).Get("op"))
 	// Output:
-	// Encode
 	// msg order
 	// op decode
 	// codec sonic

@@ -37,15 +37,6 @@ type Machine struct {
 	Counters string `json:"counters,omitempty"`
 }
 
-// config is what identifies the machine to benchstat.
-func (m *Machine) config() [][2]string {
-	config := [][2]string{{"goos", m.GOOS}, {"goarch", m.GOARCH}}
-	if m.CPU != "" {
-		config = append(config, [2]string{"cpu", m.CPU})
-	}
-	return config
-}
-
 // Identity names the machine: figures of records with different identities must not be compared.
 // Kernel, Go and load are not part of it.
 func (m *Machine) Identity() string {

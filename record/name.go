@@ -25,12 +25,6 @@ func KeysOf(name string) Keys {
 	return keys
 }
 
-// StageOf returns what a name begins with, before its keys: "Encode".
-func StageOf(name string) string {
-	stage, _, _ := strings.Cut(name, "/")
-	return stage
-}
-
 // Get returns the value of a key, "" if there is none.
 func (k Keys) Get(name string) string {
 	for _, key := range k {

@@ -15,7 +15,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
-	if got := record.StageOf(name) + "/" + keys.Join("/"); got != name {
+	if got := "Encode/" + keys.Join("/"); got != name {
 		t.Errorf("taken apart and joined: %s", got)
 	}
 	if got := keys.Without("op", "reuse").Join(" "); got != "msg=order codec=json" || len(keys) != 4 {

@@ -1,7 +1,7 @@
 package record
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,213 +9,105 @@ import (
 	"io"
 	"strings"
 	"unicode"
-
-	"postage/internal/kit/words"
 )
 
-// SyntaxError says where a record is damaged and what was expected there.
-type SyntaxError struct {
-	File string
-	Line int    // from 1
-	Want string // what was expected
-	Err  error  // what was found, in words; may be nil
-}
-
-func (e *SyntaxError) Error() string {
-	s := fmt.Sprintf("%s:%d: expected %s", e.File, e.Line, e.Want)
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	return s
-}
-
-func (e *SyntaxError) Unwrap() error { return e.Err }
-
-// maxLine is the length in bytes of the longest line that benchfmt's reader reads. A record has no
-// longer one.
-const maxLine = bufio.MaxScanTokenSize - 1
-
-// Parse reads a record. name is the file's, for messages. Errors in the text are
-// of type *SyntaxError.
+// Parse reads a record. name is the file's, for messages. A file that was cut short or changed is
+// refused.
 func Parse(r io.Reader, name string) (*Record, error) {
-	p := &parser{name: name, scanner: bufio.NewScanner(r), rec: &Record{}, rows: map[string]int{}}
-	if err := p.parse(); err != nil {
-		return nil, err
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	lines, err := whole(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	p := &parser{rec: &Record{}, rows: map[string]int{}}
+	for i, line := range lines {
+		tag, body, _ := strings.Cut(line, " ")
+		if len(tag) < 2 || tag[0] != '#' { // a comment, or for benchstat alone
+			continue
+		}
+		if err := p.section(tag, body); err != nil {
+			return nil, fmt.Errorf("%s:%d: %s line: %w", name, i+1, tag, err)
+		}
+	}
+	if p.rec.Machine.GOOS == "" {
+		return nil, fmt.Errorf("%s: it has no #machine line", name)
 	}
 	return p.rec, nil
 }
 
-// parser goes through a record line by line.
+// whole returns a record's lines but the last, which says how many they are and what they sum up to.
+func whole(text []byte) ([]string, error) {
+	if !bytes.HasPrefix(text, []byte("#run ")) && !bytes.Contains(text, []byte("\n#run ")) {
+		return nil, errors.New("it is not a Postage record: it has no #run line")
+	}
+	last := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1
+	var said end
+	if body, ok := bytes.CutPrefix(text[last:], []byte("#end ")); !ok || json.Unmarshal(body, &said) != nil {
+		return nil, errors.New("it was cut short: its last line is not an #end line")
+	}
+	if lines := bytes.Count(text[:last], []byte("\n")) + 1; said.Lines != lines {
+		return nil, fmt.Errorf("lines were lost or added: it has %d, and had %d", lines, said.Lines)
+	}
+	if sum := crc32.ChecksumIEEE(text[:last]); said.CRC32 != sum {
+		return nil, fmt.Errorf("a line was changed: its checksum is %d, and was %d", sum, said.CRC32)
+	}
+	return strings.Split(string(text[:last]), "\n"), nil
+}
+
+// parser takes a record's lines one by one.
 type parser struct {
-	name    string
-	scanner *bufio.Scanner
-	rec     *Record
-	line    int
-	text    string
-	crc     uint32 // of the lines before this one
-	ended   bool
-	rows    map[string]int // places of rows, by name
-}
-
-// row returns the row of that name, nil if there is none.
-func (p *parser) row(name string) *Row {
-	if i, ok := p.rows[name]; ok {
-		return &p.rec.Rows[i]
-	}
-	return nil
-}
-
-func (p *parser) errorf(want, format string, a ...any) error {
-	var err error
-	if format != "" {
-		err = fmt.Errorf(format, a...)
-	}
-	return &SyntaxError{File: p.name, Line: p.line, Want: want, Err: err}
-}
-
-func (p *parser) parse() error {
-	seen := false // the #run line
-	for p.scanner.Scan() {
-		p.line++
-		p.text = p.scanner.Text()
-		if p.ended {
-			return p.errorf("nothing after the #end line", "%s", found(p.text))
-		}
-		if tag, body, tagged := p.tag(); tagged {
-			if !seen && tag != "run" {
-				return p.errorf("the #run line first", "%s", found(p.text))
-			}
-			seen = true
-			if err := p.section(tag, body); err != nil {
-				return err
-			}
-		}
-		p.crc = crc32.Update(p.crc, crc32.IEEETable, []byte(p.text+"\n"))
-	}
-	if err := p.scanner.Err(); err != nil {
-		p.line++
-		if errors.Is(err, bufio.ErrTooLong) {
-			return p.errorf(fmt.Sprintf("a line of at most %d bytes", maxLine), "%v", err)
-		}
-		return fmt.Errorf("%s:%d: %w", p.name, p.line, err)
-	}
-	if !p.ended {
-		p.line++
-		if !seen {
-			return p.errorf("a Postage record, which begins with a #run line", "the file has none")
-		}
-		return p.errorf("an #end line", "the file ends here: it was cut short")
-	}
-	return nil
-}
-
-// tag splits a line such as `#row {...}`. Comments have a space behind the "#".
-func (p *parser) tag() (tag, body string, ok bool) {
-	rest, ok := strings.CutPrefix(p.text, "#")
-	if !ok || rest == "" || rest[0] == ' ' {
-		return "", "", false
-	}
-	tag, body, _ = strings.Cut(rest, " ")
-	return tag, body, true
+	rec  *Record
+	rows map[string]int // places of rows, by name
 }
 
 func (p *parser) section(tag, body string) error {
 	rec := p.rec
 	switch tag {
-	case "run":
-		if err := p.decode(tag, body, &rec.Run); err != nil {
-			return err
+	case "#run":
+		err := json.Unmarshal([]byte(body), &rec.Run)
+		if err == nil && rec.Run.Version != Version {
+			err = fmt.Errorf("version %d was made by another Postage: want %d", rec.Run.Version, Version)
 		}
-		if rec.Run.Version != Version {
-			return p.errorf(fmt.Sprintf("a record of version %d", Version), "version %d: it was made by another Postage", rec.Run.Version)
+		return err
+	case "#machine":
+		err := json.Unmarshal([]byte(body), &rec.Machine)
+		if err == nil && strings.ContainsFunc(rec.Machine.GOOS+rec.Machine.GOARCH+rec.Machine.CPU, unicode.IsControl) {
+			err = errors.New("goos, goarch or cpu is not one line")
 		}
-	case "machine":
-		if err := p.decode(tag, body, &rec.Machine); err != nil {
-			return err
-		}
-		for _, c := range rec.Machine.config() {
-			if strings.TrimSpace(c[1]) != c[1] || c[1] == "" || strings.ContainsFunc(c[1], unicode.IsControl) {
-				return p.errorf("a machine with goos, goarch and cpu", "%s is %q", c[0], c[1])
-			}
-		}
-	case "row":
+		return err
+	case "#row":
 		var row Row
-		if err := p.decode(tag, body, &row); err != nil {
+		if err := json.Unmarshal([]byte(body), &row); err != nil {
 			return err
 		}
-		if row.Case == "" || row.Contender == "" || row.Name != row.Case+"/"+row.Contender || !isUnit(row.Name) {
-			return p.errorf("a row name made of case and contender", "name %q, case %q, contender %q", row.Name, row.Case, row.Contender)
-		}
-		for unit := range row.Metrics {
-			if !isUnit(unit) {
-				return p.errorf("metrics named by units", "%q", unit)
-			}
+		if row.Name != row.Case+"/"+row.Contender || !isUnit(row.Name) {
+			return fmt.Errorf("name %q is not made of case %q and contender %q", row.Name, row.Case, row.Contender)
 		}
 		p.rows[row.Name] = len(rec.Rows)
 		rec.Rows = append(rec.Rows, row)
-	case "block", "batches":
-		return p.measured(tag, body)
-	case "end":
-		var e end
-		if err := p.decode(tag, body, &e); err != nil {
-			return err
-		}
-		if e.Lines != p.line {
-			return p.errorf(fmt.Sprintf("line %d here", e.Lines), "%d lines were lost or added", e.Lines-p.line)
-		}
-		if e.CRC32 != p.crc {
-			return p.errorf(fmt.Sprintf("checksum %d of the text above", e.CRC32), "it is %d: a line was changed", p.crc)
-		}
-		if rec.Machine.GOOS == "" {
-			return p.errorf("a #machine line above", "there is none")
-		}
-		p.ended = true
-	default:
-		return p.errorf("one of #run, #machine, #row, #block, #batches, #end", "#%s", found(tag))
-	}
-	return nil
-}
-
-// measured takes a line that belongs to a block.
-func (p *parser) measured(tag, body string) error {
-	rec := p.rec
-	if tag == "block" {
+	case "#block":
 		var block Block
-		if err := p.decode(tag, body, &block); err != nil {
+		if err := json.Unmarshal([]byte(body), &block); err != nil {
 			return err
 		}
 		rec.Blocks = append(rec.Blocks, block)
-		return nil
-	}
-	var series Series
-	if err := p.decode(tag, body, &series); err != nil {
-		return err
-	}
-	if len(rec.Blocks) == 0 {
-		return p.errorf("a #block line before #batches", "")
-	}
-	block, row := &rec.Blocks[len(rec.Blocks)-1], p.row(series.Row)
-	if row == nil || row.Case != block.Case {
-		return p.errorf("a row of case "+block.Case, "%q", series.Row)
-	}
-	if err := series.check(row); err != nil {
-		return p.errorf("equally many positive entries in each list of #batches", "%v", err)
-	}
-	block.Series = append(block.Series, series)
-	return nil
-}
-
-// decode ignores fields that it does not know, as an earlier instrument kept more.
-func (p *parser) decode(tag, body string, v any) error {
-	d := json.NewDecoder(strings.NewReader(body))
-	err := d.Decode(v)
-	if err == nil && d.More() {
-		err = errors.New("text after the JSON object")
-	}
-	if err != nil {
-		return p.errorf("#"+tag+" with a JSON object as Postage writes it", "%v", err)
+	case "#batches":
+		var series Series
+		if err := json.Unmarshal([]byte(body), &series); err != nil {
+			return err
+		}
+		i, known := p.rows[series.Row]
+		if len(rec.Blocks) == 0 || !known || rec.Rows[i].Case != rec.Blocks[len(rec.Blocks)-1].Case {
+			return fmt.Errorf("%q is not a row of the block", series.Row)
+		}
+		block := &rec.Blocks[len(rec.Blocks)-1]
+		block.Series = append(block.Series, series)
+		return series.check(&rec.Rows[i])
+	default:
+		return errors.New("unknown to this Postage")
 	}
 	return nil
 }
-
-func found(s string) string { return fmt.Sprintf("found %q", words.Abridged(s, 80)) }

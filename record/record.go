@@ -19,8 +19,8 @@
 package record
 
 import (
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -68,25 +68,14 @@ type Run struct {
 	Commit     string `json:"commit,omitempty"`
 	// Program is the SHA-256 of the program that measured, in hexadecimal. Where it was built in
 	// several function layouts, whose number is Layouts, it is the first one's. Where a run has
-	// several programs, it is the SHA-256 of all their sums.
+	// several programs, it is the SHA-256 of all of them.
 	Program string `json:"program,omitempty"`
 	Layouts int    `json:"layouts,omitempty"`
-	// Modules are the versions of every Go module in the program, by path.
-	Modules map[string]string `json:"modules,omitempty"`
 	// Elapsed is the wall time of the run so far, its sum over all resumptions.
 	Elapsed time.Duration `json:"elapsed_ns"`
 	// Complete is false while rows lack blocks: the run was interrupted or killed.
-	Complete bool      `json:"complete"`
-	Warnings []string  `json:"warnings,omitempty"`
-	Self     *SelfCost `json:"self,omitempty"`
-}
-
-// SelfCost is what the instrument itself cost.
-type SelfCost struct {
-	// Duty is the share of wall time that was spent inside timed batches.
-	Duty float64 `json:"duty"`
-	// PeakBytes is the peak resident memory of the conductor, 0 where unknown.
-	PeakBytes int64 `json:"peak_bytes,omitempty"`
+	Complete bool     `json:"complete"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Row is a case and a contender.
@@ -180,6 +169,19 @@ func (r *Record) BlocksOf(caseName string) []*Block {
 	return blocks
 }
 
+// Duty is the share of the run's wall time that was spent inside timed batches.
+func (r *Record) Duty() float64 {
+	var timed int64
+	for i := range r.Blocks {
+		for j := range r.Blocks[i].Series {
+			for _, ns := range r.Blocks[i].Series[j].WallNS {
+				timed += ns
+			}
+		}
+	}
+	return float64(timed) / float64(max(1, r.Run.Elapsed))
+}
+
 // Of returns the series of a row in the block, nil if it has none.
 func (b *Block) Of(row string) *Series {
 	for i := range b.Series {
@@ -262,37 +264,28 @@ func (s *Series) check(row *Row) error {
 	if row.N < 1 {
 		return fmt.Errorf("batches of row %s, which has no n", s.Row)
 	}
-	rounds := len(s.WallNS)
-	if rounds == 0 {
-		return fmt.Errorf("no batches")
-	}
-	lengths := map[string]int{"position": len(s.Position), "allocs": len(s.Allocs), "bytes": len(s.Bytes)}
+	batches := len(s.WallNS)
+	lengths := []int{len(s.Allocs), len(s.Bytes)}
 	if s.CPUNS != nil {
-		lengths["cpu_ns"] = len(s.CPUNS)
+		lengths = append(lengths, len(s.CPUNS))
 	}
 	if s.Collections != nil {
-		lengths["collections"] = len(s.Collections)
+		lengths = append(lengths, len(s.Collections))
 	}
 	for name, values := range s.Counters {
-		lengths["counter "+name] = len(values)
+		lengths = append(lengths, len(values))
 		if !isUnit(name) {
 			return fmt.Errorf("counter name %q is not a unit", name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(lengths)) {
-		if lengths[name] != rounds {
-			return fmt.Errorf("%d of wall_ns but %d of %s", rounds, lengths[name], name)
-		}
+	if batches == 0 || slices.ContainsFunc(lengths, func(n int) bool { return n != batches }) {
+		return fmt.Errorf("want equally many batches in each list: wall_ns has %d, others have %d", batches, lengths)
 	}
-	if _, err := s.Latencies(); err != nil {
-		return err
+	if slices.Min(s.WallNS) <= 0 {
+		return errors.New("a batch's time is 0 ns or less")
 	}
-	for _, ns := range s.WallNS {
-		if ns <= 0 {
-			return fmt.Errorf("a batch's time of %d ns", ns)
-		}
-	}
-	return nil
+	_, err := s.Latencies()
+	return err
 }
 
 // isUnit says whether a figure can have this for its unit in the Go benchmark format.

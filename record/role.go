@@ -26,20 +26,6 @@ const (
 	ValueWall Value = "mean-wall"
 )
 
-// older are the values in records of instruments below 4.
-var older = map[Value]Value{
-	"pieces": ValueCost, "half-cpu": ValueCost, "fast-cpu": ValueCost, "fast-wall": ValueWall, "": ValueWall,
-}
-
-// UnmarshalText reads a value. It also knows the names in older records.
-func (v *Value) UnmarshalText(text []byte) error {
-	*v = Value(text)
-	if now, ok := older[*v]; ok {
-		*v = now
-	}
-	return nil
-}
-
 // Proof says whether a row did its work: "ok", or one of the other constants with the
 // reason behind it.
 type Proof string

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -20,38 +19,44 @@ const preamble = `# Postage record. It is in the Go benchmark format: benchstat 
 
 // WriteTo writes the record in its file format.
 func (r *Record) WriteTo(w io.Writer) (int64, error) {
-	out := &lineWriter{w: bufio.NewWriter(w)}
-	out.text(preamble)
-	out.tagged("run", r.Run)
-	out.tagged("machine", r.Machine)
-	for i := range r.Rows {
-		out.tagged("row", &r.Rows[i])
+	var text bytes.Buffer
+	var failed error
+	body := json.NewEncoder(&text)
+	tagged := func(tag string, v any) {
+		text.WriteString("#" + tag + " ")
+		if err := body.Encode(v); err != nil && failed == nil {
+			failed = fmt.Errorf("record: #%s line: %w", tag, err)
+		}
 	}
+	text.WriteString(preamble)
+	tagged("run", r.Run)
+	tagged("machine", r.Machine)
 	rows := make(map[string]*Row, len(r.Rows))
 	for i := range r.Rows {
+		tagged("row", &r.Rows[i])
 		rows[r.Rows[i].Name] = &r.Rows[i]
 	}
-	results := benchfmt.NewWriter(out)
+	results := benchfmt.NewWriter(&text)
 	for i := range r.Blocks {
 		block := &r.Blocks[i]
-		out.tagged("block", block)
+		tagged("block", block)
 		for j := range block.Series {
 			series := &block.Series[j]
 			row := rows[series.Row]
 			if row == nil {
-				return out.written, fmt.Errorf("record: a series of %s, which is not a row of the record", series.Row)
+				return 0, fmt.Errorf("record: a series of %s, which is not a row of the record", series.Row)
 			}
-			out.tagged("batches", series)
-			if out.err == nil {
-				out.err = results.Write(r.result(row, series))
+			tagged("batches", series)
+			if err := results.Write(r.result(row, series)); err != nil && failed == nil {
+				failed = fmt.Errorf("record: %w", err)
 			}
 		}
 	}
-	out.tagged("end", end{Lines: out.lines + 1, CRC32: out.crc})
-	if out.err == nil {
-		out.err = out.w.Flush()
+	tagged("end", end{Lines: bytes.Count(text.Bytes(), []byte("\n")) + 1, CRC32: crc32.ChecksumIEEE(text.Bytes())})
+	if failed != nil {
+		return 0, failed
 	}
-	return out.written, out.err
+	return text.WriteTo(w)
 }
 
 // end is the last line of a record; Lines counts it too. CRC32 is the IEEE checksum of
@@ -73,10 +78,12 @@ func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
 		name = fmt.Sprintf("%s-%d", name, procs)
 	}
 	result := &benchfmt.Result{Name: benchfmt.Name(name), Iters: row.N * len(series.WallNS)}
-	for _, c := range r.Machine.config() {
-		result.SetConfig(c[0], c[1])
-		i, _ := result.ConfigIndex(c[0])
-		result.Config[i].File = true
+	for _, c := range [][2]string{{"goos", r.Machine.GOOS}, {"goarch", r.Machine.GOARCH}, {"cpu", r.Machine.CPU}} {
+		if c[1] != "" {
+			result.SetConfig(c[0], c[1])
+			i, _ := result.ConfigIndex(c[0])
+			result.Config[i].File = true
+		}
 	}
 	add := func(value float64, unit string) {
 		result.Values = append(result.Values, benchfmt.Value{Value: value, Unit: unit})
@@ -100,38 +107,3 @@ func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
 func CounterPerOp(values []float64, n int) float64 { return median(values) / float64(n) }
 
 func median(x []float64) float64 { return stats.Sample{Xs: x}.Quantile(0.5) }
-
-// lineWriter counts and sums what passes and keeps the first error.
-type lineWriter struct {
-	w       *bufio.Writer
-	lines   int
-	crc     uint32
-	written int64
-	err     error
-}
-
-func (l *lineWriter) Write(p []byte) (int, error) {
-	n, err := l.w.Write(p)
-	l.written += int64(n)
-	l.lines += bytes.Count(p[:n], []byte("\n"))
-	l.crc = crc32.Update(l.crc, crc32.IEEETable, p[:n])
-	return n, err
-}
-
-func (l *lineWriter) text(s string) {
-	if l.err == nil {
-		_, l.err = io.WriteString(l, s)
-	}
-}
-
-func (l *lineWriter) tagged(tag string, v any) {
-	if l.err != nil {
-		return
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		l.err = fmt.Errorf("record: #%s line: %w", tag, err)
-		return
-	}
-	l.text("#" + tag + " " + string(text) + "\n")
-}

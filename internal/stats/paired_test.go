@@ -6,21 +6,6 @@ import (
 	"testing"
 )
 
-// R 4.2.2: wilcox.test(c(1.1,2.3,-0.4,3.7,0.9,1.6,-0.2,2.8), conf.int=TRUE, exact=TRUE) gives
-// V = 33, p-value = 0.03906, the estimate 1.475 and the interval 0.25 to 2.80.
-func TestPairedAsR(t *testing.T) {
-	x := []float64{1.1, 2.3, -0.4, 3.7, 0.9, 1.6, -0.2, 2.8}
-	s := shift(walsh(x), signedRank(len(x)), 0.05)
-	for _, each := range []struct {
-		what      string
-		got, want float64
-	}{{"p", s.P, 0.0390625}, {"estimate", s.Value, 1.475}, {"low", s.Low, 0.25}, {"high", s.High, 2.8}} {
-		if math.Abs(each.got-each.want) > 1e-12 {
-			t.Errorf("%s = %v, R says %v", each.what, each.got, each.want)
-		}
-	}
-}
-
 // The p-value is under the level exactly as often as it says, and exactly when the
 // interval of that level leaves 0 out.
 func TestPairedLevel(t *testing.T) {

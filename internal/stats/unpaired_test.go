@@ -9,43 +9,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every arrangement of 3 and 4 values, counted one by one.
-func TestMannWhitneyDistributionByEnumeration(t *testing.T) {
-	const m, n = 3, 4
-	count, total := make([]float64, m*n+1), 0.0
-	for set := range 1 << (m + n) {
-		var xs, ys []int
-		for i := range m + n {
-			if set>>i&1 == 1 {
-				xs = append(xs, i)
-			} else {
-				ys = append(ys, i)
-			}
-		}
-		if len(xs) != m {
-			continue
-		}
-		u := 0
-		for _, x := range xs {
-			for _, y := range ys {
-				if y > x {
-					u++
-				}
-			}
-		}
-		count[u]++
-		total++
-	}
-	c := mannWhitney(m, n)
-	sum := 0.0
-	for u := range count {
-		sum += count[u] / total
-		if math.Abs(c(u)-sum) > 1e-12 {
-			t.Errorf("P(U <= %d) = %v, want %v", u, c(u), sum)
-		}
-	}
-}
-
 // Tables of Hollander and Wolfe: with 6 and 6 values, U <= 5 is rejected at 5%; with 10
 // and 10, U <= 23.
 func TestMannWhitneyCriticalValues(t *testing.T) {

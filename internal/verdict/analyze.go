@@ -50,9 +50,8 @@ func (c *CaseResult) Compare(r, base *Result) *Comparison {
 
 // Result is the figures of a row. Without proof there are none: all pointers are nil.
 type Result struct {
-	Row     *record.Row
-	Blocks  int
-	Batches int
+	Row    *record.Row
+	Blocks int
 	// NSOp is what an operation costs, in ns. Ratio, verdict and FloorRatio compare this quantity.
 	// It is the CPU time of the whole process, or wall time where the row waits for a server.
 	NSOp *Interval
@@ -95,11 +94,12 @@ func Analyze(rec *record.Record) *Analysis {
 	return a
 }
 
-// olderInstrument is a warning if an earlier instrument measured the record.
+// olderInstrument is a warning if an earlier instrument measured the record's costs, or another
+// quantity that this one does not know.
 func olderInstrument(rec *record.Record) string {
 	for i := range rec.Rows {
-		if r := &rec.Rows[i]; r.OK() && r.Value == record.ValueCost && r.Instrument < record.Instrument {
-			return fmt.Sprintf("measured by instrument %d; now it is %d. Costs are shown as sums of the batches that it kept, which are few: measure again",
+		if r := &rec.Rows[i]; r.OK() && r.Instrument < record.Instrument && r.Value != record.ValueWall && r.Value != "" {
+			return fmt.Sprintf("measured by instrument %d; now it is %d. Costs are sums of the batches that it kept, which are few, and any other quantity is wall time: measure again",
 				r.Instrument, record.Instrument)
 		}
 	}
@@ -241,7 +241,6 @@ func (c *CaseResult) figures(row *record.Row) *Result {
 	for _, block := range c.blocks {
 		if s := block.Of(row.Name); s != nil {
 			series = append(series, s)
-			result.Batches += len(s.WallNS)
 		}
 	}
 	result.Blocks = len(series)

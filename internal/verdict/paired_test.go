@@ -62,29 +62,6 @@ func TestSameCodeRegressesNoMoreThanAllowed(t *testing.T) {
 	}
 }
 
-// A contender that takes 5% longer gates as regressed in at least 90 of 100 comparisons of 30 rows,
-// and no other row does. [TestGateOfManyRows] is the same in several layouts.
-func TestSlowdownRegresses(t *testing.T) {
-	const slow = "Encode/msg=3/op=encode/codec=c"
-	rng := rand.New(rand.NewPCG(7, 2))
-	found := 0
-	for i := range 100 {
-		c := verdict.ComparePaired(paired(rng, 6, 1, 0, map[string]float64{slow: 1.05}), verdict.DefaultThresholds())
-		for j, row := range c.Rows {
-			switch {
-			case row.Outcome != verdict.Regressed:
-			case row.New.Row.Name == slow && j == 0:
-				found++
-			default:
-				t.Errorf("comparison %d: %s regressed: %v", i, row.New.Row.Name, row.Ratio)
-			}
-		}
-	}
-	if found < 90 {
-		t.Errorf("found in %d of 100", found)
-	}
-}
-
 // A gate without a threshold of time takes 3%, or the smallest visible change if that is more, at
 // most 10%; a given threshold is kept.
 func TestThresholdOrSeen(t *testing.T) {

@@ -34,23 +34,6 @@ func alone(rec *record.Record, change func(row string, batch int, wall, cpu *int
 	return rec
 }
 
-// Sums see all: a contender that is faster in most batches and pays in every eighth costs what it
-// pays, and so does one that pays a little in each.
-func TestSumsSeeAll(t *testing.T) {
-	const case0 = "Encode/msg=0/op=encode/"
-	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20,
-		Slower: map[string]float64{case0 + "codec=c": 0.475}}
-	rec := alone(s.Record(), func(row string, batch int, wall, cpu *int64) {
-		if strings.HasSuffix(row, "codec=c") && batch%8 == 0 {
-			*wall, *cpu = *wall+60_000, *cpu+60_000 // of 100,000
-		}
-	})
-	c := verdict.AnalyzeCase(rec, "Encode/msg=0/op=encode")
-	if r := c.Of("codec=c").Ratio; !r.Contains(0.95+0.6/8) || r.Contains(0.95) {
-		t.Errorf("0.95 of the baseline, and 0.6 in every eighth batch: %+v", r)
-	}
-}
-
 // A block's value is the sum of CPU time over the sum of operations, beside the baseline's.
 func TestBlockValuesAreOfSums(t *testing.T) {
 	rec := &record.Record{Rows: []record.Row{
@@ -155,5 +138,19 @@ func TestGateIsNotBlind(t *testing.T) {
 		if c := verdict.ComparePaired(rec, verdict.DefaultThresholds()); !strings.Contains(strings.Join(c.Warnings, "; "), "instrument counts batches otherwise") {
 			t.Errorf("%s: warnings %q", blind.name, c.Warnings)
 		}
+	}
+}
+
+// Rows of an instrument before, whose quantity is no longer known, are compared by wall time, and a
+// warning says so.
+func TestAnOlderInstrument(t *testing.T) {
+	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 8}
+	rec := s.Record()
+	for i := range rec.Rows {
+		rec.Rows[i].Value, rec.Rows[i].Instrument = "pieces", 2
+	}
+	a := verdict.Analyze(rec)
+	if r := a.Cases[0].Of("codec=a"); len(a.Warnings) != 1 || !strings.HasPrefix(a.Warnings[0], "measured by instrument 2") || math.Abs(r.Ratio.Value/0.3-1) > 0.05 {
+		t.Errorf("%q, %+v", a.Warnings, r.Ratio)
 	}
 }

@@ -162,7 +162,7 @@ func TestSkipped(t *testing.T) {
 	for _, r := range h.runs {
 		figures = append(figures, len(r.rows))
 	}
-	if fmt.Sprint(figures) != "[0 2 7]" || len(h.Skipped) != 1 || !strings.Contains(h.Skipped[0].Error(), "a.txt:2: expected a Postage record") {
+	if fmt.Sprint(figures) != "[0 2 7]" || len(h.Skipped) != 1 || !strings.Contains(h.Skipped[0].Error(), "a.txt: it is not a Postage record") {
 		t.Errorf("rows %v, skipped %v", figures, h.Skipped)
 	}
 	if points := h.Trends(rowB)[0].Points; len(points) != 1 || points[0].Run != "b.txt" {

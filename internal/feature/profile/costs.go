@@ -29,7 +29,7 @@ func CostsOf(rec *record.Record, from string) (*Costs, error) {
 	for _, result := range verdict.Analyze(rec).Cases {
 		keys := record.KeysOf(result.Name)
 		rows := c.rows[keys.Get("op")]
-		if record.StageOf(result.Name) != "Encode" || rows == nil {
+		if !strings.HasPrefix(result.Name, "Encode/") || rows == nil {
 			continue
 		}
 		for _, r := range result.Rows {

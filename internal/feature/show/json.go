@@ -28,8 +28,7 @@ type (
 		Procs    int   `json:"procs"`
 	}
 	self struct {
-		ConductorPeakBytes *int64  `json:"conductor_peak_bytes"`
-		ElapsedSeconds     float64 `json:"elapsed_s"`
+		ElapsedSeconds float64 `json:"elapsed_s"`
 	}
 	row struct {
 		Name           string              `json:"name"`
@@ -139,9 +138,9 @@ func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 	if w := rec.Run.World; w != nil {
 		out.World = &world{w.LiveHeap, w.GOGC, w.Procs}
 	}
-	if s := rec.Run.Self; s != nil {
-		out.Duty = &s.Duty
-		out.Self = &self{report.OrNull(s.PeakBytes), rec.Run.Elapsed.Seconds()}
+	if rec.Run.Complete {
+		out.Duty = new(rec.Duty())
+		out.Self = &self{rec.Run.Elapsed.Seconds()}
 	}
 	rows := map[string]row{}
 	for _, c := range a.Cases {

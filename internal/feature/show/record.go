@@ -225,16 +225,10 @@ func roundsText(rec *record.Record) string {
 	return fmt.Sprintf("%d to %d", fewest, most)
 }
 
-// selfText says what the instrument cost, "" where that was not measured.
+// selfText says how much of the run was measuring, "" of a run that was not completed.
 func selfText(rec *record.Record) string {
-	self := rec.Run.Self
-	if self == nil {
+	if !rec.Run.Complete {
 		return ""
 	}
-	memory := "n/a"
-	if self.PeakBytes > 0 {
-		memory = fmt.Sprintf("%d MB", (self.PeakBytes+500_000)/1_000_000)
-	}
-	return fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches; the conductor's peak memory %s",
-		100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond), memory)
+	return fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches", 100*rec.Duty(), rec.Run.Elapsed.Round(100*time.Millisecond))
 }

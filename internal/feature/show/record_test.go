@@ -20,8 +20,7 @@ func sample() *record.Record {
 	rng := rand.New(rand.NewPCG(7, 7))
 	rec := &record.Record{
 		Run: record.Run{Version: 1, Started: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Seed: 7, Precision: 0.01, Budget: time.Minute,
-			Rounds: 12, GOMAXPROCS: 2, Elapsed: 61 * time.Second, Complete: true, Warnings: []string{"a warning of the run"},
-			Self: &record.SelfCost{Duty: 0.612, PeakBytes: 31e6}},
+			Rounds: 12, GOMAXPROCS: 2, Elapsed: 61 * time.Second, Complete: true, Warnings: []string{"a warning of the run"}},
 		Machine: record.Machine{GOOS: "linux", GOARCH: "amd64", CPU: "Test CPU", Cores: 2, Go: "go1.26.0"},
 	}
 	add := func(c string, blocks int, specs ...spec) { addCase(rec, rng, c, blocks, specs...) }

@@ -90,6 +90,3 @@ func MemoryOf(pid int) (int64, error) {
 	}
 	return n << 10, nil
 }
-
-// maxrssUnit: getrusage(2) counts in KiB.
-const maxrssUnit = 1 << 10

@@ -9,6 +9,3 @@ func CPU() (time.Duration, bool) { return 0, false }
 
 // CPUOfCode is [CPU]: the share of the Go runtime's monitor is not known on this system.
 func CPUOfCode() (time.Duration, bool) { return CPU() }
-
-// PeakMemory is not known on this system.
-func PeakMemory() int64 { return 0 }

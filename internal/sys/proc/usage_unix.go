@@ -19,6 +19,3 @@ func CPU() (time.Duration, bool) {
 
 // CPUOfCode is [CPU]: the share of the Go runtime's monitor is not known on this system.
 func CPUOfCode() (time.Duration, bool) { return CPU() }
-
-// maxrssUnit: getrusage(2) counts in bytes on Darwin.
-const maxrssUnit = 1
