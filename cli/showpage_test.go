@@ -36,7 +36,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a.txt", "b.txt", `id="encode-msg-0-op-encode"`, `id="encode-msg-0-op-encode-2"`, "a.txt: 0, encoded</a>", `<strong>a</strong><td class="left">base`} {
+	for _, want := range []string{"a.txt", "b.txt", `id="case1"`, `id="case4"`, "a.txt: 0, encoded</a>", `<strong>a</strong><td class="left">base`} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page has no %q", want)
 		}

@@ -2,6 +2,7 @@ package show
 
 import (
 	_ "embed"
+	"fmt"
 	"html/template"
 	"io"
 
@@ -95,12 +96,11 @@ func casesOf(a *verdict.Analysis, stages []verdict.Stage) (cases []*caseOfRun) {
 
 func newPage(runs []NamedRun, stages []verdict.Stage) *page {
 	p := &page{}
-	ids := report.IDs{}
 	var all []*caseOfRun
 	for _, run := range runs {
 		a := verdict.Analyze(run.Record)
 		for _, one := range casesOf(a, stages) {
-			one.id = ids.New(one.Name)
+			one.id = fmt.Sprintf("case%d", len(all)+1)
 			view := newCase(one)
 			if len(runs) > 1 {
 				one.run = run.Name
