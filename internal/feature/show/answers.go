@@ -65,9 +65,7 @@ func (c *caseOfRun) answer(advice *verdict.Advice) answerView {
 			also = append(also, called(c.CaseResult, r))
 		}
 	}
-	if len(also) > 0 {
-		a.Or = strings.Join(also[:min(2, len(also))], ", ")
-	}
+	a.Or = strings.Join(also[:min(2, len(also))], ", ")
 	if more := len(also) - 2; more > 0 {
 		a.Or += fmt.Sprintf(" +%d", more)
 	}
