@@ -37,7 +37,14 @@ func HTML(w io.Writer, runs []NamedRun, stages []verdict.Stage) error {
 	if err != nil {
 		return err
 	}
-	return report.Page{Title: "what a message costs", Command: "show", Style: template.CSS(showCSS), Script: template.JS(pageScript), Body: body}.Write(w)
+	page := report.Page{
+		Title:   "what a message costs",
+		Command: "show",
+		Style:   template.CSS(showCSS),
+		Script:  template.JS(pageScript),
+		Body:    body,
+	}
+	return page.Write(w)
 }
 
 // analyzed is a run with its analysis.

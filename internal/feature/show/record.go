@@ -68,7 +68,8 @@ func commandText(rec *record.Record, stages []verdict.Stage) string {
 	for _, pattern := range rec.Run.Patterns {
 		command += " '" + pattern + "'"
 	}
-	text := fmt.Sprintf("Measured by %s", report.Code(fmt.Sprintf("%s --budget %v --precision %g%% --seed %d", command, rec.Run.Budget, 100*rec.Run.Precision, rec.Run.Seed)))
+	command += fmt.Sprintf(" --budget %v --precision %g%% --seed %d", rec.Run.Budget, 100*rec.Run.Precision, rec.Run.Seed)
+	text := "Measured by " + report.Code(command)
 	if !rec.Run.Started.IsZero() {
 		text += ", " + rec.Run.Started.UTC().Format("2 January 2006")
 	}
