@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"postage/internal/feature/build"
-	"postage/record"
 )
 
 // Both sides are built as this program was: with its tags, its compiler and linker flags, and its
@@ -93,28 +92,15 @@ func needRepository(t *testing.T) {
 	}
 }
 
-// A run records its program's commit, and whether there were uncommitted changes.
-func TestRunSaysItsCommit(t *testing.T) {
-	needLong(t, "measures twice")
-	needRepository(t)
-	folder := t.TempDir()
-	source, out := filepath.Join(folder, "source"), filepath.Join(folder, "out.txt")
-	if text, err := exec.Command("git", "clone", "-q", "--shared", repository, source).CombinedOutput(); err != nil {
-		t.Fatalf("git clone: %v\n%s", err, text)
-	}
-	head, err := exec.Command("git", "-C", source, "rev-parse", "HEAD").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dirty := range []string{"", build.Dirty} {
-		if code, _, stderr := inFolder(t, source, "run", "Encode/msg=tiny/op=encode/codec=json", "--budget", "1s", "--out", out); code != 0 {
-			t.Fatalf("exit %d: %s", code, stderr)
+// The commit is the one that go stored in the program, with a mark if there were uncommitted changes.
+func TestCommitOf(t *testing.T) {
+	for modified, want := range map[string]string{"": "", "false": "7abc", "true": "7abc" + build.Dirty} {
+		info := &debug.BuildInfo{}
+		if want != "" {
+			info.Settings = []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "7abc"}, {Key: "vcs.modified", Value: modified}}
 		}
-		if rec, err := record.Load(out); err != nil || rec.Run.Commit != strings.TrimSpace(string(head))+dirty {
-			t.Errorf("%q, want %s%s: %v", rec.Run.Commit, head, dirty, err)
-		}
-		if err := os.WriteFile(filepath.Join(source, "new.go"), []byte("package postage\n"), 0o666); err != nil {
-			t.Fatal(err)
+		if got := commitOf(info); got != want {
+			t.Errorf("modified %q: %q, want %q", modified, got, want)
 		}
 	}
 }

@@ -47,7 +47,8 @@ not. With --measure it measures the rows that the claims are about first.`,
 func (all suites) claimRuns(cmd *cobra.Command, names []string, measure bool, budget time.Duration) ([]*record.Record, error) {
 	if measure {
 		if len(names) > 0 {
-			return nil, hinted(errors.New("--measure makes a new run, so it takes no runs"), "leave out one of the two")
+			return nil, hinted(errors.New("--measure makes a new run, so it takes no runs"),
+				"leave out one of the two")
 		}
 		rec, err := all.measureClaims(cmd, budget)
 		return []*record.Record{rec}, err

@@ -64,7 +64,8 @@ Runs of different machines are refused: --force compares them anyway.`,
 func (f *compareFlags) check(args []string) error {
 	switch {
 	case len(args) > 2:
-		return hinted(fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`")
+		return hinted(fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)),
+			"`postage compare before.txt after.txt`")
 	case f.gate && len(args) == 2:
 		return hinted(errors.New("two runs cannot be gated: they did not take turns, and the difference may not come from the code"),
 			"gate `postage run --against REVISION`; `postage compare` prints how the two differ, as advice")
@@ -107,7 +108,8 @@ func compareArguments(args []string, limits verdict.Thresholds) (*verdict.Change
 	}
 	c := verdict.ComparePaired(rec, limits)
 	if len(c.Rows)+c.Untimed == 0 && !verdict.IsSame(rec) {
-		return nil, hinted(errors.New("the run has no row with figures of both sides"), "`postage show` prints what a run has")
+		return nil, hinted(errors.New("the run has no row with figures of both sides"),
+			"`postage show` prints what a run has")
 	}
 	return c, nil
 }
@@ -121,7 +123,8 @@ func compareRuns(names []string, limits verdict.Thresholds) (*verdict.Changes, e
 	}
 	c := verdict.CompareRecords(runs[0], runs[1], limits)
 	if len(c.Rows) == 0 {
-		return nil, hinted(errors.New("the two runs have no row in common that both have figures of"), "`postage show` prints what a run has")
+		return nil, hinted(errors.New("the two runs have no row in common that both have figures of"),
+			"`postage show` prints what a run has")
 	}
 	return c, nil
 }

@@ -301,11 +301,3 @@ func TestShowBenchmarks(t *testing.T) {
 		t.Errorf("a page: exit %d: %s", code, stderr)
 	}
 }
-
-func TestShowMarkdown(t *testing.T) {
-	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
-	code, stdout, stderr := command("show", saved(t, t.TempDir(), "a.txt", r.Record()), "--markdown")
-	if code != 0 || !strings.HasPrefix(stdout, "Measured by `postage run ") || !strings.Contains(stdout, "\n### `Encode/msg=0/op=encode`\n\n| contender |") {
-		t.Errorf("exit %d: %s%s", code, stdout, stderr)
-	}
-}

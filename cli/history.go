@@ -55,7 +55,8 @@ func printTrends(cmd *cobra.Command, folder, name, page string, form report.Form
 	trends := h.Trends(row)
 	switch {
 	case len(trends) == 0:
-		return hinted(fmt.Errorf("%s has no history: no other row is its baseline", row), "a history is of a row's time as a multiple of its baseline's; `postage run --against` compares the baseline with its own old version")
+		return hinted(fmt.Errorf("%s has no history: no other row is its baseline", row),
+			"a history is of a row's time as a multiple of its baseline's; `postage run --against` compares the baseline with its own old version")
 	case page == "":
 		return history.Print(cmd.OutOrStdout(), row, trends, form)
 	}
@@ -69,7 +70,8 @@ func printTrends(cmd *cobra.Command, folder, name, page string, form report.Form
 // readHistory reads the records in a folder. It warns of each file that is skipped.
 func readHistory(cmd *cobra.Command, folder string, wanted func(row string) bool) (*history.History, error) {
 	if !isFolder(folder) {
-		return nil, hinted(fmt.Errorf("there is no folder %s", folder), "a history is a folder of records: `postage run` saves them in "+runsFolder+", or where --out says")
+		return nil, hinted(fmt.Errorf("there is no folder %s", folder),
+			"a history is a folder of records: `postage run` saves them in "+runsFolder+", or where --out says")
 	}
 	h, err := history.Read(cmd.Context(), folder, wanted)
 	if err != nil {
@@ -79,7 +81,8 @@ func readHistory(cmd *cobra.Command, folder string, wanted func(row string) bool
 		say(cmd, "skipped: %v", skipped)
 	}
 	if h.Empty() {
-		return nil, hinted(fmt.Errorf("%s has no records", folder), "a record's file ends in .txt: `postage run --out FOLDER/NAME.txt` makes one")
+		return nil, hinted(fmt.Errorf("%s has no records", folder),
+			"a record's file ends in .txt: `postage run --out FOLDER/NAME.txt` makes one")
 	}
 	return h, nil
 }
@@ -92,11 +95,13 @@ func historyRow(rows []string, name string) (string, error) {
 	near := slices.DeleteFunc(slices.Clone(rows), func(row string) bool { return !strings.Contains("/"+row+"/", "/"+name+"/") })
 	switch len(near) {
 	case 0:
-		return "", hinted(fmt.Errorf("the history has no row %q", name), "`postage show` prints the rows of a run; a part is whole, such as codec=msgp")
+		return "", hinted(fmt.Errorf("the history has no row %q", name),
+			"`postage show` prints the rows of a run; a part is whole, such as codec=msgp")
 	case 1:
 		return near[0], nil
 	}
-	return "", hinted(fmt.Errorf("%d rows in the history have %q in their name", len(near), name), "such as "+strings.Join(near[:min(3, len(near))], ", "))
+	return "", hinted(fmt.Errorf("%d rows in the history have %q in their name", len(near), name),
+		"such as "+strings.Join(near[:min(3, len(near))], ", "))
 }
 
 func isFolder(path string) bool {

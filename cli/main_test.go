@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"postage/internal/feature/build"
 	"postage/stage"
@@ -162,7 +164,8 @@ func scriptCut(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text[:len(text)*2/3]), 0o666))
 }
 
-// Every command's help, short and whole, fits on a terminal of 80 columns.
+// Every command's help, short and whole, fits on a terminal of 80 columns. The whole has every flag,
+// once; the short one of load fits on a screen.
 func TestHelpFits(t *testing.T) {
 	t.Parallel()
 	var visit func(cmd *cobra.Command, path []string)
@@ -177,6 +180,15 @@ func TestHelpFits(t *testing.T) {
 				if columns := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); columns > helpWidth {
 					t.Errorf("%v %v: %d columns: %s", path, how, columns, line)
 				}
+			}
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				listed := regexp.MustCompile(`(?m)^ +(-., )?--`+f.Name+`( |$)`).FindAllString(stdout, -1)
+				if len(how) == 2 && len(listed) == 1 == f.Hidden {
+					t.Errorf("%v %v: %d lines for --%s", path, how, len(listed), f.Name)
+				}
+			})
+			if n := strings.Count(stdout, "\n"); len(how) == 1 && cmd.Name() == "load" && n > 40 {
+				t.Errorf("%v %v: %d lines", path, how, n)
 			}
 		}
 		visited++

@@ -130,7 +130,8 @@ func askServer(cmd *cobra.Command, suite *lab.Suite) error {
 	asked := choicesOf(cmd, suite, nil)
 	for name, value := range found {
 		if given, ok := asked[name]; ok && !slices.Equal(given, []string{value}) {
-			return hinted(fmt.Errorf("%s=%s was asked for, and the server in use has %s=%s", name, strings.Join(given, ","), name, value), "leave out the flag: rows are named by what the server is")
+			return hinted(fmt.Errorf("%s=%s was asked for, and the server in use has %s=%s", name, strings.Join(given, ","), name, value),
+				"leave out the flag: rows are named by what the server is")
 		}
 		asked[name] = []string{value}
 	}
@@ -145,7 +146,8 @@ func unusedOption(cmd *cobra.Command, entries []lab.Entry) error {
 		for _, value := range given[name] {
 			has := func(e lab.Entry) bool { return record.KeysOf(e.Case.Name).Get(name) == value }
 			if !slices.ContainsFunc(entries, has) {
-				return hinted(fmt.Errorf("%s=%s: none of the rows has it", name, value), "`postage list` shows which cases there are, and the options of each stage")
+				return hinted(fmt.Errorf("%s=%s: none of the rows has it", name, value),
+					"`postage list` shows which cases there are, and the options of each stage")
 			}
 		}
 	}

@@ -104,7 +104,8 @@ func (all suites) checkRun(cmd *cobra.Command, patterns []string, flags *runFlag
 		return err
 	}
 	if !flags.one() && slices.ContainsFunc(all, func(s lab.Suite) bool { return s.Brought }) {
-		return hinted(errors.New("--against and --vary: this program is built of a brought message, which no revision has"), "bring it with the program of either revision, and compare the two records with `postage compare`")
+		return hinted(errors.New("--against and --vary: this program is built of a brought message, which no revision has"),
+			"bring it with the program of either revision, and compare the two records with `postage compare`")
 	}
 	return nil
 }

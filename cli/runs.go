@@ -76,7 +76,8 @@ func loadRun(name string) (*record.Record, error) {
 				return rec, err2
 			}
 		}
-		return nil, hinted(fmt.Errorf("there is no record %s here or in %s", name, runsFolder), "give the name of a record's file, or no name for the latest")
+		return nil, hinted(fmt.Errorf("there is no record %s here or in %s", name, runsFolder),
+			"give the name of a record's file, or no name for the latest")
 	}
 	return rec, err
 }

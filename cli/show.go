@@ -44,7 +44,8 @@ plots and tables. It needs no network and no other file, and is complete without
 				return p.suites.makePage(cmd, args, page)
 			}
 			if len(args) > 1 {
-				return hinted(errors.New("it prints one run"), "--html FILE makes a page of several; `postage compare` compares two")
+				return hinted(errors.New("it prints one run"),
+					"--html FILE makes a page of several; `postage compare` compares two")
 			}
 			rec, err := loadRun(strings.Join(args, ""))
 			if err != nil {
@@ -75,7 +76,8 @@ func (all suites) makePage(cmd *cobra.Command, names []string, file string) erro
 			return hinted(fmt.Errorf("%s is given twice", names[i]), "name each run once")
 		}
 		if isBench(records[i]) {
-			return hinted(fmt.Errorf("%s has Go benchmarks: the page is about messages", names[i]), "`postage show "+names[i]+" --markdown` prints them for a browser")
+			return hinted(fmt.Errorf("%s has Go benchmarks: the page is about messages", names[i]),
+				"`postage show "+names[i]+" --markdown` prints them for a browser")
 		}
 	}
 	var runs []show.NamedRun

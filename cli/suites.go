@@ -118,5 +118,6 @@ func (all suites) expand(text string) string {
 		}
 	}
 	parts := strings.Split(name, "/")
-	return strings.NewReplacer("{stage}", strings.ToLower(parts[0]), "{case}", name, "{some}", parts[0]+"/"+parts[len(parts)-1], "{part}", part).Replace(text)
+	some := parts[0] + "/" + parts[len(parts)-1]
+	return strings.NewReplacer("{stage}", strings.ToLower(parts[0]), "{case}", name, "{some}", some, "{part}", part).Replace(text)
 }

@@ -16,7 +16,6 @@ import (
 	"postage/lab"
 	"postage/pgbulk/pgtest"
 	"postage/record"
-	"postage/stage"
 )
 
 // --dsn is refused before a record is made if nothing would use it.
@@ -110,31 +109,11 @@ func TestListIsOnePage(t *testing.T) {
 	}
 }
 
-// The run's services go to the server that --dsn names, and to no other. The value is not printed,
-// because it may have a password in it.
-func TestDSNReachesServices(t *testing.T) {
-	p := program{"postage", stage.Suites()}
-	entries, err := lab.Select(p.suites, []string{"Store/peer=postgres/phase=insert"})
-	if err != nil {
-		t.Fatal(err)
-	}
+// How a run is resumed names the servers again, but no password.
+func TestSuiteFlags(t *testing.T) {
 	cmd := &cobra.Command{}
-	cmd.SetContext(t.Context())
-	if err := errors.Join(p.suites.addFlags(cmd), cmd.Flags().Parse([]string{"--dsn", "host=/nonexistent user=nobody", "--context=c"})); err != nil {
+	if err := errors.Join(postage.suites.addFlags(cmd), cmd.Flags().Parse([]string{"--dsn", "host=/nonexistent password=secret", "--context=c"})); err != nil {
 		t.Fatal(err)
-	}
-	rec := &record.Record{}
-	for _, e := range entries {
-		rec.Rows = append(rec.Rows, record.Row{Name: e.Row(), Proof: record.ProofOK})
-	}
-	_, stop := lab.StartServices(cmd.Context(), entries, rec, t.Output())
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	for _, row := range rec.Rows {
-		if !strings.HasPrefix(string(row.Proof), string(record.ProofNotMeasured)+"postgres: server of the given DSN: ") {
-			t.Errorf("%s: %s", row.Name, row.Proof)
-		}
 	}
 	if got := suiteFlags(cmd); got != " --context c --dsn ..." {
 		t.Errorf("to resume: %q", got)

@@ -88,7 +88,8 @@ func (h *History) sort() {
 	})
 	var runs []run
 	for _, r := range h.runs {
-		if last := len(runs) - 1; last >= 0 && len(r.first) > 0 && r.started.Equal(runs[last].started) && slices.Equal(r.first, runs[last].first) {
+		last := len(runs) - 1
+		if last >= 0 && len(r.first) > 0 && r.started.Equal(runs[last].started) && slices.Equal(r.first, runs[last].first) {
 			h.Skipped = append(h.Skipped, fmt.Errorf("%s: the same run as %s", r.about.Run, runs[last].about.Run))
 			continue
 		}
@@ -104,8 +105,20 @@ func load(folder, name string, wanted func(row string) bool) (run, error) {
 		return run{}, err
 	}
 	started := rec.Run.Started.UTC()
-	about := Point{Run: name, Started: report.OrNull(started), Commit: report.OrNull(rec.Run.Commit), Go: rec.Machine.Go, Partial: !rec.Run.Complete}
-	r := run{about: about, started: started, machine: rec.Machine.Identity(), blocks: len(rec.Blocks), points: map[string]Point{}}
+	about := Point{
+		Run:     name,
+		Started: report.OrNull(started),
+		Commit:  report.OrNull(rec.Run.Commit),
+		Go:      rec.Machine.Go,
+		Partial: !rec.Run.Complete,
+	}
+	r := run{
+		about:   about,
+		started: started,
+		machine: rec.Machine.Identity(),
+		blocks:  len(rec.Blocks),
+		points:  map[string]Point{},
+	}
 	measured := map[string]bool{}
 	for i := range rec.Blocks {
 		for _, series := range rec.Blocks[i].Series {

@@ -3,14 +3,12 @@ package history
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"postage/internal/kit/report"
 	"postage/internal/kit/words"
-	"postage/internal/stats"
 )
 
 // pointsPrinted is how many points of a trend a terminal shows.
@@ -37,9 +35,6 @@ func (t *Trend) print(d *report.Doc) {
 	d.Note(t.Machine)
 	d.Printf("\n")
 	d.Paragraph("", t.summary())
-	if line := t.sparkline(60); line != "" {
-		d.Printf("  %s\n\n", line)
-	}
 	report.Table(d, t.changeColumns(), t.changes(), func(c *Change, text string) string {
 		switch {
 		case text != c.text():
@@ -75,34 +70,6 @@ func (t *Trend) summary() string {
 		return text + "no change"
 	}
 	return text + fmt.Sprintf("too few runs for a change: %d on either side are the least", minSegment)
-}
-
-// sparkline draws the trend's ratios as a line of at most columns blocks, on a logarithmic scale.
-// Each block stands for the median of some neighbouring runs.
-func (t *Trend) sparkline(columns int) string {
-	n := len(t.Points)
-	if n < 2 {
-		return ""
-	}
-	values := make([]float64, min(columns, n))
-	for i := range values {
-		var logs []float64
-		for _, p := range t.Points[i*n/len(values) : (i+1)*n/len(values)] {
-			logs = append(logs, math.Log(p.Ratio.Value))
-		}
-		values[i] = stats.Median(logs)
-	}
-	low, high := slices.Min(values), slices.Max(values)
-	blocks := []rune("▁▂▃▄▅▆▇█")
-	var b strings.Builder
-	for _, v := range values {
-		at := 0
-		if high > low {
-			at = int(math.Round((v - low) / (high - low) * float64(len(blocks)-1)))
-		}
-		b.WriteRune(blocks[at])
-	}
-	return fmt.Sprintf("%s  %s to %s", b.String(), report.Ratio(math.Exp(low)), report.Ratio(math.Exp(high)))
 }
 
 func (t *Trend) changes() (all []*Change) {

@@ -46,7 +46,14 @@ func answers(cases []*caseOfRun) (all []answerView, remarks []string) {
 }
 
 func (c *caseOfRun) answer(advice *verdict.Advice) answerView {
-	a := answerView{ID: c.id, For: c.spoken(), Use: called(c.CaseResult, advice.Use), Cost: report.Duration(report.Rounded(advice.Use.NSOp.Value, 2)), Sure: "?", Pattern: c.Name}
+	a := answerView{
+		ID:      c.id,
+		For:     c.spoken(),
+		Use:     called(c.CaseResult, advice.Use),
+		Cost:    report.Duration(report.Rounded(advice.Use.NSOp.Value, 2)),
+		Sure:    "?",
+		Pattern: c.Name,
+	}
 	if advice.Instead != nil {
 		a.Instead, a.Saves = called(c.CaseResult, advice.Instead), report.Times(advice.Saves.Value)
 		if advice.Saves.Bounded() {
@@ -65,9 +72,7 @@ func (c *caseOfRun) answer(advice *verdict.Advice) answerView {
 			also = append(also, called(c.CaseResult, r))
 		}
 	}
-	if len(also) > 0 {
-		a.Or = strings.Join(also[:min(2, len(also))], ", ")
-	}
+	a.Or = strings.Join(also[:min(2, len(also))], ", ")
 	if more := len(also) - 2; more > 0 {
 		a.Or += fmt.Sprintf(" +%d", more)
 	}

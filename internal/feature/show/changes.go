@@ -145,7 +145,8 @@ func headline(c *verdict.Changes) string {
 }
 
 func method(c *verdict.Changes) string {
-	counts := fmt.Sprintf("allocs %s, bytes %s, size %s", report.Percent(c.Limits.Allocs), report.Percent(c.Limits.Bytes), report.Percent(c.Limits.Size))
+	counts := fmt.Sprintf("allocs %s, bytes %s, size %s",
+		report.Percent(c.Limits.Allocs), report.Percent(c.Limits.Bytes), report.Percent(c.Limits.Size))
 	if slices.ContainsFunc(c.Rows, func(r *verdict.Change) bool { return r.New.InstructionsOp != nil }) {
 		counts += ", instructions " + report.Percent(c.Limits.Instructions)
 	}
@@ -164,7 +165,8 @@ func method(c *verdict.Changes) string {
 	if c.Limits.OrSeen {
 		or = " or what could be seen, at most 10%"
 	}
-	return fmt.Sprintf("new/old of the time, batch by batch in the same rounds (%s, Holm over all rows); thresholds: time %s%s, %s", how, report.Percent(c.Limits.Time), or, counts)
+	return fmt.Sprintf("new/old of the time, batch by batch in the same rounds (%s, Holm over all rows); thresholds: time %s%s, %s",
+		how, report.Percent(c.Limits.Time), or, counts)
 }
 
 // changeColumns are a comparison's columns: all of them, or for 80 columns and one case.

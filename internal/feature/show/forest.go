@@ -60,7 +60,14 @@ func newForest(c *verdict.CaseResult, results []*verdict.Result) *forest {
 		Bottom: float64(len(results) * rowHeight), Ticks: x.Ticks(report.TickText),
 		Describe: "Multiples of the baseline's; the table below has the figures."}
 	for i, r := range results {
-		row := forestRow{Label: report.Clipped(r.Row.Contender, labelLength), Class: verdictClass(r), Name: r.Row.Contender, Top: float64(i*rowHeight) + baseline, At: f.One, Text: "baseline"}
+		row := forestRow{
+			Name:  r.Row.Contender,
+			Label: report.Clipped(r.Row.Contender, labelLength),
+			Class: verdictClass(r),
+			Top:   float64(i*rowHeight) + baseline,
+			At:    f.One,
+			Text:  "baseline",
+		}
 		if r.Ratio != nil {
 			row.At, row.Text = x.At(r.Ratio.Value), report.RatioText(r.Ratio.Interval)
 			if r.Ratio.Bounded() {

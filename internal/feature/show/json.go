@@ -129,7 +129,10 @@ func MachineOf(m *record.Machine) *Machine {
 }
 
 // commonMetrics are in every row's metrics: null if the row has no such figure.
-var commonMetrics = []string{record.EncodedBytes, record.ClientCPU, record.ServerCPU, record.WireOut, record.WireIn, "p50-ns", "p90-ns", "p99-ns", "p99.9-ns", "max-ns"}
+var commonMetrics = []string{
+	record.EncodedBytes, record.ClientCPU, record.ServerCPU, record.WireOut, record.WireIn,
+	"p50-ns", "p90-ns", "p99-ns", "p99.9-ns", "max-ns",
+}
 
 // recordJSON writes a record in its JSON form. Rows keep the record's order.
 func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {

@@ -2,6 +2,7 @@ package show
 
 import (
 	_ "embed"
+	"fmt"
 	"html/template"
 	"io"
 
@@ -36,7 +37,14 @@ func HTML(w io.Writer, runs []NamedRun, stages []verdict.Stage) error {
 	if err != nil {
 		return err
 	}
-	return report.Page{Title: "what a message costs", Command: "show", Style: template.CSS(showCSS), Script: template.JS(pageScript), Body: body}.Write(w)
+	page := report.Page{
+		Title:   "what a message costs",
+		Command: "show",
+		Style:   template.CSS(showCSS),
+		Script:  template.JS(pageScript),
+		Body:    body,
+	}
+	return page.Write(w)
 }
 
 // analyzed is a run with its analysis.
@@ -95,12 +103,11 @@ func casesOf(a *verdict.Analysis, stages []verdict.Stage) (cases []*caseOfRun) {
 
 func newPage(runs []NamedRun, stages []verdict.Stage) *page {
 	p := &page{}
-	ids := report.IDs{}
 	var all []*caseOfRun
 	for _, run := range runs {
 		a := verdict.Analyze(run.Record)
 		for _, one := range casesOf(a, stages) {
-			one.id = ids.New(one.Name)
+			one.id = fmt.Sprintf("case%d", len(all)+1)
 			view := newCase(one)
 			if len(runs) > 1 {
 				one.run = run.Name

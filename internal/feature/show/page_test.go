@@ -68,35 +68,9 @@ func addStages(rec *record.Record) {
 			spec{"lib=pgx/call=exec", "baseline", "", 5e6, 1_600_000}, spec{"lib=control", "control", "", 5e6, 1_600_000},
 			spec{"lib=pgbulk/call=upsert", "contender", "", 2e6, 200_000}, spec{"floor=precomputed", "floor", "", 1e6, 0})
 	}
-	for i := range rec.Rows {
-		row := &rec.Rows[i]
-		switch row.Stage {
-		case "send":
-			row.Settings = map[string]string{"lib": "net/http", "size": "hello"}
-			if strings.Contains(row.Contender, "http3") {
-				row.Settings["lib"] = "quic-go"
-			}
-			if strings.Contains(row.Case, "size=64k") {
-				row.Settings["size"] = "64k"
-			}
-		case "store":
-			if row.OK() && row.Role != "floor" {
-				row.Metrics["peak-rss-B"] = 60e6 + 10*float64(len(row.Name))*1e5
-			}
-		}
-	}
 	for i := range rec.Blocks {
 		for j := range rec.Blocks[i].Series {
-			s := &rec.Blocks[i].Series[j]
-			switch stage, _, _ := strings.Cut(s.Row, "/"); stage {
-			case "Send":
-				s.Counters = map[string][]float64{"server-cpu-ns/op": nil, "wire-out-B/op": nil, "wire-in-B/op": nil}
-				for _, ns := range s.WallNS {
-					s.Counters["server-cpu-ns/op"] = append(s.Counters["server-cpu-ns/op"], float64(ns)/2)
-					s.Counters["wire-out-B/op"] = append(s.Counters["wire-out-B/op"], 1000*200)
-					s.Counters["wire-in-B/op"] = append(s.Counters["wire-in-B/op"], 1000*150)
-				}
-			case "Store":
+			if s := &rec.Blocks[i].Series[j]; strings.HasPrefix(s.Row, "Store/") {
 				s.Counters = map[string][]float64{"server-cpu-ns/op": nil}
 				for _, ns := range s.WallNS {
 					s.Counters["server-cpu-ns/op"] = append(s.Counters["server-cpu-ns/op"], 3*float64(ns))

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"time"
 
 	"postage/internal/kit/report"
@@ -69,7 +68,8 @@ func commandText(rec *record.Record, stages []verdict.Stage) string {
 	for _, pattern := range rec.Run.Patterns {
 		command += " '" + pattern + "'"
 	}
-	text := fmt.Sprintf("Measured by %s", report.Code(fmt.Sprintf("%s --budget %v --precision %g%% --seed %d", command, rec.Run.Budget, 100*rec.Run.Precision, rec.Run.Seed)))
+	command += fmt.Sprintf(" --budget %v --precision %g%% --seed %d", rec.Run.Budget, 100*rec.Run.Precision, rec.Run.Seed)
+	text := "Measured by " + report.Code(command)
 	if !rec.Run.Started.IsZero() {
 		text += ", " + rec.Run.Started.UTC().Format("2 January 2006")
 	}
@@ -92,12 +92,7 @@ func writeCase(d *report.Doc, c *verdict.CaseResult) {
 		d.Lines(report.Bold, c.Name, "  "+comparedText(c), "    ")
 	}
 	if why := c.Unmeasured(); why != "" {
-		none := fmt.Sprintf("none of its %s: %s", words.Counted(len(c.Rows), "row"), why)
-		if d.Markdown {
-			d.Printf("N%s\n", report.Escape(none[1:]))
-		} else {
-			d.Lines(report.Dim, "", none, "  ")
-		}
+		d.Note(fmt.Sprintf("none of its %s: %s", words.Counted(len(c.Rows), "row"), why))
 		for _, r := range c.Rows {
 			if r.Row.Proof.Is(record.ProofNotPossible) {
 				d.Item(r.Row.Contender, r.Reason())
@@ -208,21 +203,8 @@ func partialText(rec *record.Record) string {
 // MachineText says what a record was measured with.
 func MachineText(rec *record.Record) string {
 	m := &rec.Machine
-	return fmt.Sprintf("%s, %d cores, %s/%s, %s, GOMAXPROCS %d, seed %d, %s rounds a block",
-		cmp.Or(m.CPU, "unknown processor"), m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed, roundsText(rec))
-}
-
-// roundsText is how many rounds the blocks have. They have fewer when a run is short of time.
-func roundsText(rec *record.Record) string {
-	fewest, most := rec.Run.Rounds, rec.Run.Rounds
-	for i := range rec.Blocks {
-		rounds := rec.Blocks[i].Rounds()
-		fewest, most = min(fewest, rounds), max(most, rounds)
-	}
-	if fewest == most {
-		return strconv.Itoa(most)
-	}
-	return fmt.Sprintf("%d to %d", fewest, most)
+	return fmt.Sprintf("%s, %d cores, %s/%s, %s, GOMAXPROCS %d, seed %d",
+		cmp.Or(m.CPU, "unknown processor"), m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed)
 }
 
 // selfText says how much of the run was measuring, "" of a run that was not completed.

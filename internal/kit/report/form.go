@@ -251,11 +251,13 @@ func fit[T any](columns []Column[T], cells [][]string, most int) []Column[T] {
 	if excess() <= 0 {
 		return columns
 	}
-	for i, c := range columns {
-		if c.Left {
-			rename(cells, i, c.Alike, Values)
+	names := 0 // the widest column of texts
+	for i, w := range widthsOf(cells) {
+		if columns[i].Left && w > widthsOf(cells)[names] {
+			names = i
 		}
 	}
+	rename(cells, names, columns[names].Alike, Values)
 	for excess() > 0 && !squeeze(columns, cells, excess()) && drop(Lastly) {
 	}
 	return columns

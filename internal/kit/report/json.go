@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-	"time"
 )
 
 // WriteJSON writes a form of docs/json.md, with HTML characters as they are. The form's type has
@@ -32,14 +31,6 @@ func Finite(x float64) *float64 {
 		return nil
 	}
 	return &x
-}
-
-// Time formats a time for JSON, nil for the zero time.
-func Time(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	return new(t.UTC().Format(time.RFC3339))
 }
 
 // List is an empty list for nil.

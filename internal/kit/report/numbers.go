@@ -76,17 +76,14 @@ func Multiple(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// Duration prints nanoseconds in the unit that suits them.
-func Duration(ns float64) string { return Scaled(ns, "ns", "µs", "ms", "s") }
-
-// Scaled prints a number in the largest unit in which it is at least 1. Each unit is a thousand of
-// the unit before it.
-func Scaled(x float64, units ...string) string {
-	i := 0
-	for ; x >= 1e3 && i < len(units)-1; i++ {
-		x /= 1e3
+// Duration prints nanoseconds in the largest unit in which they are at least 1.
+func Duration(ns float64) string {
+	units := []string{"ns", "µs", "ms", "s"}
+	for ns >= 1e3 && len(units) > 1 {
+		ns /= 1e3
+		units = units[1:]
 	}
-	return Brief(x) + " " + units[i]
+	return Brief(ns) + " " + units[0]
 }
 
 // Brief prints a number that is not negative with three significant digits, without
@@ -136,14 +133,6 @@ func FromTo(was, is float64) string {
 		return Count(is)
 	}
 	return Count(was) + " → " + Count(is)
-}
-
-// And joins a list: "a", "a and b", "a, b, and c".
-func And(list []string) string {
-	if len(list) < 3 {
-		return strings.Join(list, " and ")
-	}
-	return strings.Join(list[:len(list)-1], ", ") + ", and " + list[len(list)-1]
 }
 
 // Rounded rounds a number to so many significant digits.

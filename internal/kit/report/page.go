@@ -2,7 +2,6 @@ package report
 
 import (
 	_ "embed"
-	"fmt"
 	"html/template"
 	"io"
 	"strings"
@@ -42,26 +41,4 @@ func Fragment(text string, own template.FuncMap, data any) (template.HTML, error
 	var b strings.Builder
 	err = t.Execute(&b, data)
 	return template.HTML(b.String()), err
-}
-
-// IDs counts a page's ids, so that no two are alike.
-type IDs map[string]int
-
-// New makes an id from a name, with a number behind it if another name has made the same id.
-func (ids IDs) New(name string) string {
-	id := slug(name)
-	if ids[id]++; ids[id] > 1 {
-		return fmt.Sprintf("%s-%d", id, ids[id])
-	}
-	return id
-}
-
-// slug makes a name fit for a link.
-func slug(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(name))
 }
