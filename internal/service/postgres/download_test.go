@@ -25,7 +25,7 @@ import (
 func hidden(t *testing.T) Options {
 	t.Helper()
 	t.Setenv("PATH", t.TempDir())
-	return Options{IgnoreEnvironment: true, find: func() (string, error) { return "", pgtest.ErrNone }}
+	return Options{find: func() (string, error) { return "", pgtest.ErrNone }}
 }
 
 // Without PostgreSQL, and without a repository to download it from, the error says how to install
@@ -188,21 +188,17 @@ func jarOf(t *testing.T, txz []byte) []byte {
 
 // A server that is named goes before one of the environment, and that before the PG* variables.
 func TestOrder(t *testing.T) {
-	for _, name := range []string{"POSTAGE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
-		t.Setenv(name, "")
-	}
-	expect := func(o Options, wantDSN, wantFrom string) {
+	expect := func(given, wantDSN, wantFrom string) {
 		t.Helper()
-		dsn, from, ok := userDSN(o)
+		dsn, from, ok := userDSN(given)
 		if dsn != wantDSN || from != wantFrom || ok != (wantFrom != "") {
 			t.Errorf("server %q of %q, want %q of %q", dsn, from, wantDSN, wantFrom)
 		}
 	}
-	expect(Options{}, "", "")
+	expect("", "", "")
 	t.Setenv("PGHOST", "elsewhere")
-	expect(Options{}, "", "the PG* variables")
+	expect("", "", "the PG* variables")
 	t.Setenv("POSTAGE_DSN", "host=here")
-	expect(Options{}, "host=here", "POSTAGE_DSN")
-	expect(Options{DSN: "host=there"}, "host=there", "the given DSN")
-	expect(Options{IgnoreEnvironment: true}, "", "")
+	expect("", "host=here", "POSTAGE_DSN")
+	expect("host=there", "host=there", "the given DSN")
 }

@@ -2,9 +2,18 @@ package postgres
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 )
+
+// The tests have servers of their own.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"POSTAGE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
+		os.Unsetenv(name)
+	}
+	os.Exit(m.Run())
+}
 
 func TestDownloadOutOfReach(t *testing.T) {
 	var said bytes.Buffer

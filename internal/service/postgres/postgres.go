@@ -31,9 +31,6 @@ type Options struct {
 	// DSN names the user's own server as a libpq URL or keyword string. When empty, POSTAGE_DSN is
 	// used, and then the PG* variables if PGHOST, PGHOSTADDR, PGSERVICE or PGDATABASE is set.
 	DSN string
-	// IgnoreEnvironment makes Start look at neither POSTAGE_DSN nor PG*: without a DSN it makes a
-	// scratch cluster.
-	IgnoreEnvironment bool
 	// Schema is the one that work on the user's own server is confined to. "postage" when empty.
 	Schema string
 
@@ -65,7 +62,7 @@ type Server struct {
 func Start(ctx context.Context, o Options) (*Server, error) {
 	o.Log = cmp.Or[io.Writer](o.Log, os.Stderr)
 	o.Schema = cmp.Or(o.Schema, "postage")
-	if dsn, from, ok := userDSN(o); ok {
+	if dsn, from, ok := userDSN(o.DSN); ok {
 		u, err := openUserServer(ctx, dsn, o.Schema)
 		if err != nil {
 			return nil, fmt.Errorf("postgres: server of %s: %w", from, err)

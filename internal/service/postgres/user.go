@@ -25,17 +25,14 @@ type userServer struct {
 // Named returns the connection string of the user's own server, if one is named: by dsn, or else by
 // POSTAGE_DSN or the PG* variables, which pgx reads for an empty string.
 func Named(dsn string) (_ string, ok bool) {
-	dsn, _, ok = userDSN(Options{DSN: dsn})
+	dsn, _, ok = userDSN(dsn)
 	return dsn, ok
 }
 
 // userDSN returns the user's connection string and where it comes from.
-func userDSN(o Options) (dsn, from string, ok bool) {
-	if o.DSN != "" {
-		return o.DSN, "the given DSN", true
-	}
-	if o.IgnoreEnvironment {
-		return "", "", false
+func userDSN(given string) (dsn, from string, ok bool) {
+	if given != "" {
+		return given, "the given DSN", true
 	}
 	if dsn := os.Getenv("POSTAGE_DSN"); dsn != "" {
 		return dsn, "POSTAGE_DSN", true
