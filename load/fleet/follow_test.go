@@ -2,9 +2,11 @@ package fleet
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -115,5 +117,59 @@ func TestNamesDiffer(t *testing.T) {
 			t.Fatalf("%s: taken: %v, %q", name, taken[name], faults)
 		}
 		taken[name] = true
+	}
+}
+
+// The command publishes the start when both workers are ready, and merges their last reports. One
+// request that the cluster does not answer well changes nothing.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	plan, asked := `{"Workers": 2, "Rate": 10, "Duration": 1000000000}`, 0
+	started := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return fmt.Sprint(strings.Contains(plan, `"Start":"2`))
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		var answer any = &batchv1.Job{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}}
+		switch {
+		case strings.Contains(r.URL.Path, "/configmaps/"):
+			mu.Lock()
+			defer mu.Unlock()
+			if asked++; asked == 2 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			if r.Method == http.MethodPatch {
+				var patch corev1.ConfigMap
+				_ = json.NewDecoder(r.Body).Decode(&patch)
+				plan = patch.Data["plan"]
+			}
+			answer = &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}, Data: map[string]string{"plan": plan}}
+		case strings.HasSuffix(r.URL.Path, "/configmaps"):
+			list := &corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
+			for i := range 2 {
+				list.Items = append(list.Items, corev1.ConfigMap{
+					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("w", i), ResourceVersion: started()},
+					Data:       map[string]string{"report": fmt.Sprintf(`{"Part": {"Worker": %d, "Final": %s}}`, i, started())},
+				})
+			}
+			answer = list
+		case strings.HasSuffix(r.URL.Path, "/pods"):
+			answer = &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	defer server.Close()
+	c, err := connect(&rest.Config{Host: server.URL}, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	out, err := c.Follow(t.Context(), "j", func(text string) { said = append(said, text) })
+	if err != nil || len(said) != 1 || !strings.HasPrefix(said[0], "2 workers are ready and begin at ") || out.Account.NotSent != 10 || len(out.Notes) != 0 {
+		t.Errorf("%v, %q, %+v", err, said, out)
 	}
 }
