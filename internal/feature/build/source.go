@@ -151,7 +151,7 @@ func (s *Source) TakeTests(ctx context.Context, from *Source, there string) (her
 		return "", err
 	}
 	below, in := Below(from.folder, there)
-	if here = filepath.Join(to, below); !in || !exists(here) {
+	if here = filepath.Join(to, below); !in || !exists(here) || s.top == "" { // a working tree is not touched
 		return "", nil
 	}
 	s.shared = true // by the commit alone, nobody knows what is built
