@@ -45,8 +45,8 @@ func printGate(cmd *cobra.Command, c *verdict.Changes, form report.Form) error {
 }
 
 // gate is the error that decides a gate's exit code from a comparison. lost names what the new code
-// has no figures for; rows with figures in the old code only are lost too. A row that the old revision
-// did not have, or that failed there, cannot have become slower.
+// has no figures for; rows with figures in the old code only are lost too. A row that the old
+// revision did not have, or that failed there, cannot have become slower.
 func gate(cmd *cobra.Command, c *verdict.Changes, lost []string) error {
 	for _, u := range c.Unmatched {
 		say(cmd, "%s: %s", u.Row, u.Reason)

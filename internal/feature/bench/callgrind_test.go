@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Names are written once, and once more for each level of what calls itself; what a call cost is not the caller's own; the monitor's thread is left
-// out, with what it calls.
+// Names are written once, and once more for each level of what calls itself; what a call cost is not
+// the caller's own; the monitor's thread is left out, with what it calls.
 func TestReadParts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.1")
 	const text = `# callgrind format

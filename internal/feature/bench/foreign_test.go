@@ -541,6 +541,17 @@ func TestNewTestsOnOldCode(t *testing.T) {
 	}
 	const isNew = "example.org/m/a BenchmarkNew is new: HEAD does not have it"
 	g.want(old(false), "Bench/pkg=a/Both ", isNew, "example.org/m/a: each side runs its own tests, as the new ones do not run on the old code: BenchmarkBoth: it fails: a_test.go:8: 1")
+	// A working tree that is the old side keeps its tests.
+	g.git("", "tag", "old")
+	g.commit("")
+	set, err := g.found("", Options{Vary: build.Variation{Values: []string{"", "old"}}})
+	if g.want(g.cases(set, err), "a/Both"); len(set.Warnings) > 0 {
+		t.Errorf("a working tree: %q", set.Warnings)
+	}
+	if _, err := os.Stat(filepath.Join(g.folder, "a/b_test.go")); err != nil {
+		t.Error(err)
+	}
+	g.git("", "reset", "-q", "--mixed", "old")
 	g.want(old(true), "Bench/pkg=a/Both ", isNew, "example.org/m/a: each side runs its own tests, which differ")
 	g.write(map[string]string{"a/a.go": "package a\n\nconst is = 1\n\nfunc more() {}\n", "a/a_test.go": has("Both", "is")})
 	g.want(old(false), "Bench/pkg=a/Both ", "Bench/pkg=a/New ", "example.org/m/a: the old code runs the new tests")

@@ -103,7 +103,7 @@ func (s *Set) make(ctx context.Context, o *Options) error {
 			return err
 		}
 	}
-	if old != nil && o.Vary.OfCode() {
+	if old != nil && old.Revision != "" {
 		if changed, err = now.Changed(ctx, old.Commit); err != nil {
 			return err
 		}

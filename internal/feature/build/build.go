@@ -24,8 +24,8 @@ type Target struct {
 
 // Layouts builds the target in so many function layouts, with the linker's seeds 1, 2, 3 …, and
 // returns the programs' files, which stay until Close at least. The same seeds are other layouts in
-// other code. With one layout it is the one that the linker gives it without being told: the only one
-// that a Go release before 1.22 knows.
+// other code. With one layout it is the one that the linker gives it without being told, and a Go
+// release before 1.22 knows no other.
 //
 // Packages are compiled once, and linked once for each layout. Debugging information is left out.
 // An error contains the compiler's output.

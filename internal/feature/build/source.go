@@ -142,15 +142,16 @@ func (s *Source) Changed(ctx context.Context, commit string) (files []string, er
 	return files, nil
 }
 
-// TakeTests has a revision's package tested by another source's tests and their testdata. It takes the
-// package's folder there, and returns the one here, "" if the revision does not have the package.
+// TakeTests has a revision's package tested by another source's tests and their testdata. It takes
+// the package's folder there, and returns the one here, "" if the revision does not have the
+// package.
 func (s *Source) TakeTests(ctx context.Context, from *Source, there string) (here string, err error) {
 	to, err := s.Folder(ctx)
 	if err != nil {
 		return "", err
 	}
 	below, in := Below(from.folder, there)
-	if here = filepath.Join(to, below); !in || !exists(here) {
+	if here = filepath.Join(to, below); !in || !exists(here) || s.top == "" { // a working tree is not touched
 		return "", nil
 	}
 	s.shared = true // by the commit alone, nobody knows what is built
