@@ -87,7 +87,7 @@ func TestGateExitCodes(t *testing.T) {
 		{"few blocks", []string{saved(t, folder, "few.txt", gated(4, 3, 10))}, 3, "5 inconclusive"},
 		{"an empty record", []string{saved(t, folder, "empty.txt", empty)}, 2, "made without --against"},
 		{"a missing file", []string{filepath.Join(folder, "nowhere.txt")}, 2, "no such file"},
-		{"a damaged file", []string{damaged}, 2, "expected"},
+		{"a damaged file", []string{damaged}, 2, "it was cut short"},
 		{"a row that failed", []string{saved(t, folder, "failed.txt", failed)}, 2, "decoded 7, want 8"},
 		{"against nothing", []string{one}, 2, "made without --against"},
 		{"two runs", []string{one, one}, 2, "run --against REVISION`"},

@@ -192,6 +192,17 @@ func (b *Block) Of(row string) *Series {
 	return nil
 }
 
+// SeriesOf returns a row's series, one for each block that it took part in.
+func (r *Record) SeriesOf(row *Row) []*Series {
+	var all []*Series
+	for _, block := range r.BlocksOf(row.Case) {
+		if s := block.Of(row.Name); s != nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // Rounds is how many rounds the block had. A contender may have more than one batch in a round.
 func (b *Block) Rounds() int {
 	fewest := 0

@@ -39,15 +39,6 @@ func (c *CaseResult) BlockValues(r, base *Result) []float64 {
 	return c.pair(r.Row, base.Row).values()
 }
 
-// Compare compares a row with another of the case. It is nil if no block has both.
-func (c *CaseResult) Compare(r, base *Result) *Comparison {
-	p := c.pair(r.Row, base.Row)
-	if len(p.series) == 0 {
-		return nil
-	}
-	return new(Compare(p.values()))
-}
-
 // Result is the figures of a row. Without proof there are none: all pointers are nil.
 type Result struct {
 	Row    *record.Row
@@ -237,12 +228,7 @@ func Margin(precision float64) float64 { return min(precision, 0.01) }
 // figures are a row's figures, without a comparison.
 func (c *CaseResult) figures(row *record.Row) *Result {
 	result := &Result{Row: row}
-	var series []*record.Series
-	for _, block := range c.blocks {
-		if s := block.Of(row.Name); s != nil {
-			series = append(series, s)
-		}
-	}
+	series := c.Record.SeriesOf(row)
 	result.Blocks = len(series)
 	if !row.OK() || len(series) == 0 {
 		return result

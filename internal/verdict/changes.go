@@ -229,10 +229,8 @@ type spread struct{ low, high float64 }
 // same each time, even if a background goroutine allocates in a few batches.
 func spreadOf(rec *record.Record, row *record.Row, figure func(s *record.Series, n int) []float64) spread {
 	var values []float64
-	for _, block := range rec.BlocksOf(row.Case) {
-		if s := block.Of(row.Name); s != nil {
-			values = append(values, figure(s, row.N)...)
-		}
+	for _, s := range rec.SeriesOf(row) {
+		values = append(values, figure(s, row.N)...)
 	}
 	slices.Sort(values)
 	return spread{values[len(values)/10], values[(len(values)-1)*9/10]}

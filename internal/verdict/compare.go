@@ -124,14 +124,12 @@ func (c *Changes) add(name string, old, new *Result) {
 // absolute gives the logarithms of a row's costs or times by block.
 func absolute(rec *record.Record, row *record.Row) []float64 {
 	var values []float64
-	for _, block := range rec.BlocksOf(row.Case) {
-		if s := block.Of(row.Name); s != nil {
-			ns := stats.Median(s.NSPerOp(row.N))
-			if row.Value == record.ValueCost {
-				ns = s.CostPerOp(row.N)
-			}
-			values = append(values, math.Log(ns))
+	for _, s := range rec.SeriesOf(row) {
+		ns := stats.Median(s.NSPerOp(row.N))
+		if row.Value == record.ValueCost {
+			ns = s.CostPerOp(row.N)
 		}
+		values = append(values, math.Log(ns))
 	}
 	return values
 }

@@ -65,11 +65,10 @@ const wallDiffers = 1.25
 // because such a batch ends before its collection does.
 func (c *CaseResult) wallPerCPU(row *record.Row) float64 {
 	var ratios []float64
-	for _, block := range c.blocks {
-		s := block.Of(row.Name)
-		for i := 0; s != nil && i < len(s.CPUNS); i++ {
-			if s.CPUNS[i] > 0 && (s.Collections == nil || s.Collections[i] == 0) {
-				ratios = append(ratios, float64(s.WallNS[i])/float64(s.CPUNS[i]))
+	for _, s := range c.Record.SeriesOf(row) {
+		for i, cpu := range s.CPUNS {
+			if cpu > 0 && (s.Collections == nil || s.Collections[i] == 0) {
+				ratios = append(ratios, float64(s.WallNS[i])/float64(cpu))
 			}
 		}
 	}
