@@ -131,6 +131,7 @@ func NewClient(cfg Config) (*Client, error) {
 	}
 	if cfg.Transport == nil {
 		c.ownTransport = NewTransport(nil)
+		c.ownTransport.MaxConnsPerHost = cfg.Limits.Concurrency
 		cfg.Transport = c.ownTransport
 	}
 	c.cfg = cfg

@@ -3,12 +3,15 @@ package webpush
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -26,23 +29,25 @@ const maxConnections = 256
 // address the second time gains nothing. Where the environment names a proxy, the proxy resolves
 // the names, and has to do the refusing.
 //
-// A DialContext of your own takes the place of the check.
+// With a DialContext of your own the check comes after connecting, before anything is sent: of the
+// address that the connection says it has, or the zero Addr if it says none. Only a DialTLSContext
+// of your own does without. A Clone connects as the transport that it was made of.
 //
-// To one host there are at most 8 connections. That is enough for HTTP/2, which all known services
-// speak; for one that speaks HTTP/1.1 alone, set MaxConnsPerHost to [Limits.Concurrency]. Beyond 256
-// connections those that are idle are closed.
+// To one host there are at most 64 connections, which matters with HTTP/1.1: set MaxConnsPerHost to
+// [Limits.Concurrency] if that is more. Beyond 256 connections those that are idle are closed.
 func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 	if allow == nil {
 		allow = PublicAddress
 	}
-	g := &guard{allow: allow, proxies: environmentProxies()}
+	g := &guard{allow: allow, proxies: environmentProxies(), dials: make(map[string]*dial)}
 	g.transport = &http.Transport{
 		Proxy:                  g.proxy,
 		DialContext:            g.dial,
+		DialTLSContext:         g.dialTLS,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           maxConnections,
 		MaxIdleConnsPerHost:    maxConnections,
-		MaxConnsPerHost:        8, // when a server ends one, net/http dials for each request that waits
+		MaxConnsPerHost:        defaultConcurrency, // without it, a dial that ends too late for its request is one too many
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
@@ -87,11 +92,15 @@ var notPublic = func() (prefixes []netip.Prefix) {
 // An AddressError is a connection refused because of the address that an endpoint's
 // host was resolved to. The message's outcome is [Invalid].
 type AddressError struct {
-	Address netip.Addr // the zero Addr if the endpoint names the proxy
+	Address netip.Addr // the zero Addr if the endpoint names the proxy, or a connection does not say its address
+	peer    string     // what it says in place of it
 }
 
 func (e *AddressError) Error() string {
-	if !e.Address.IsValid() {
+	switch {
+	case e.peer != "":
+		return fmt.Sprintf("webpush: a connection to %q, which is no IP address: refused (see NewTransport)", e.peer)
+	case !e.Address.IsValid():
 		return "webpush: the proxy itself is no push service: refused"
 	}
 	return fmt.Sprintf("webpush: %s is not a public address: refused (see NewTransport)", e.Address)
@@ -103,6 +112,9 @@ type guard struct {
 	allow     func(netip.Addr) bool
 	proxies   map[string]bool // host and port of each
 	open      atomic.Int64
+
+	mu    sync.Mutex
+	dials map[string]*dial // under way, by host and port
 }
 
 // environmentProxies are those that http.ProxyFromEnvironment may name; it reads the environment
@@ -129,7 +141,7 @@ func (g *guard) proxy(r *http.Request) (*url.URL, error) {
 	u, err := http.ProxyFromEnvironment(r)
 	if err == nil && u == nil && g.proxies[hostPort(r.URL)] {
 		if a, err := netip.ParseAddr(r.URL.Hostname()); err != nil || !g.allow(a.Unmap()) {
-			return nil, &AddressError{a.Unmap()}
+			return nil, &AddressError{Address: a.Unmap()}
 		}
 	}
 	return u, err
@@ -138,13 +150,7 @@ func (g *guard) proxy(r *http.Request) (*url.URL, error) {
 func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	if g.strange(address) {
-		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			a, err := netip.ParseAddrPort(address)
-			if err != nil || !g.allow(a.Addr().Unmap()) {
-				return &AddressError{a.Addr().Unmap()}
-			}
-			return nil
-		}
+		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error { return g.check(address) }
 	}
 	if g.open.Load() >= maxConnections {
 		g.transport.CloseIdleConnections()
@@ -160,4 +166,107 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 func (g *guard) strange(address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	return err != nil || !g.proxies[address] && (port != "443" || !KnownPushService("https://"+host))
+}
+
+// check is given the address and port that is, or is about to be, connected to.
+func (g *guard) check(address string) error {
+	a, err := netip.ParseAddrPort(address)
+	if g.allow(a.Addr().Unmap()) {
+		return nil
+	}
+	refused := &AddressError{Address: a.Addr().Unmap()}
+	if err != nil {
+		refused.peer = address
+	}
+	return refused
+}
+
+// dialTLS makes one connection to an address at a time. When a server ends an HTTP/2 connection,
+// net/http dials for each request that waits, and gives all of them the first connection that is
+// there. If that speaks HTTP/1.1, or failed, each request needs its own.
+func (g *guard) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	g.mu.Lock()
+	other, mine := g.dials[address], &dial{done: make(chan struct{})}
+	if other == nil {
+		g.dials[address] = mine
+	}
+	g.mu.Unlock()
+	if other != nil {
+		if err := other.wait(ctx); err != nil {
+			return nil, err
+		}
+		return g.handshake(ctx, network, address)
+	}
+	conn, err := g.handshake(ctx, network, address)
+	if outer, ok := conn.(*tls.Conn); ok {
+		mine.shared = outer.ConnectionState().NegotiatedProtocol == "h2"
+	}
+	g.mu.Lock()
+	delete(g.dials, address)
+	g.mu.Unlock()
+	close(mine.done)
+	return conn, err
+}
+
+// A dial is a connection that is being made.
+type dial struct {
+	done   chan struct{}
+	shared bool // by HTTP/2; set when it is done
+}
+
+// wait returns nil if the caller needs a connection of its own. Otherwise its request is long on
+// its way over the other connection when wait fails, and nobody sees the error.
+func (d *dial) wait(ctx context.Context) error {
+	select {
+	case <-d.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !d.shared {
+		return nil
+	}
+	select {
+	case <-time.After(time.Second):
+		return errShared
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var errShared = errors.New("webpush: another connection to this host was to be used, and did not come: try again")
+
+// handshake connects by the transport's DialContext, which a caller may have replaced since.
+func (g *guard) handshake(ctx context.Context, network, address string) (net.Conn, error) {
+	connect := g.transport.DialContext
+	if connect == nil {
+		connect = new(net.Dialer).DialContext
+	}
+	inner, err := connect(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if g.strange(address) {
+		err = g.check(inner.RemoteAddr().String())
+	}
+	config := g.transport.TLSClientConfig.Clone()
+	if config == nil {
+		config = &tls.Config{}
+	}
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(address)
+	}
+	outer := tls.Client(inner, config)
+	if d := g.transport.TLSHandshakeTimeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	if err == nil {
+		err = outer.HandshakeContext(ctx)
+	}
+	if err != nil {
+		inner.Close()
+		return nil, err
+	}
+	return outer, nil
 }

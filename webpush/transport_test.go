@@ -2,6 +2,7 @@ package webpush
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -63,6 +64,49 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 		t.Errorf("allowed: %v, %d requests", err, requests.Load())
 	}
 }
+
+// TestReplacedDialContext has transports that connect by a function of the caller's: the address is
+// checked all the same, before anything is sent.
+func TestReplacedDialContext(t *testing.T) {
+	var requests atomic.Int32
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.WriteHeader(http.StatusCreated)
+	}))
+	defer server.Close()
+	w := newWorkload(t)
+	for name, dial := range map[string]func(ctx context.Context, network, address string) (net.Conn, error){
+		"a dialer": (&net.Dialer{Timeout: time.Minute}).DialContext,
+		"none":     nil,
+		"no address": func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, network, address)
+			return struct{ hidden }{hidden{c}}, err
+		},
+	} {
+		for _, allowed := range []bool{false, true} {
+			transport := NewTransport(func(netip.Addr) bool { return allowed })
+			transport.DialContext = dial
+			transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
+			before := requests.Load()
+			_, err := w.client(t, Config{Transport: transport, Retry: Retry{Attempts: 1}}).Send(t.Context(), subscriptionAt(t, server.URL+"/x"), nil, Options{})
+			refused, ok := asType[*AddressError](err)
+			switch {
+			case allowed:
+				if err != nil || requests.Load() != before+1 {
+					t.Errorf("%s, allowed: %v", name, err)
+				}
+			case !ok || refused.Address.IsLoopback() == (name == "no address") || !errors.Is(err, Invalid) || requests.Load() != before:
+				t.Errorf("%s: %v, %d requests; want the address refused", name, err, requests.Load()-before)
+			}
+			transport.CloseIdleConnections()
+		}
+	}
+}
+
+// hidden is a connection that does not say what it is connected to.
+type hidden struct{ net.Conn }
+
+func (hidden) RemoteAddr() net.Addr { return &net.UnixAddr{Name: "tunnel", Net: "unix"} }
 
 // TestRebinding runs a name server that gives a public address the first time and
 // this machine's every time after: a client that checks the name first and connects
