@@ -3,6 +3,7 @@ package webpush
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,15 +34,16 @@ type answer struct {
 	written bool  // the service may have seen the request
 }
 
-// attempt makes one request. Redirects are not followed: a RoundTripper does not, and a 3xx answer
-// is a refusal.
-func (c *Client) attempt(ctx context.Context, sub Subscription, h Header, body []byte) answer {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
-	defer cancel()
+// attempt makes one request, within limit. Redirects are not followed: a RoundTripper
+// does not, and a 3xx answer is a refusal.
+func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []byte) answer {
+	ctx := limit.start(c.cfg.Timeout)
+	defer limit.stop()
 	var trace *writeTrace
-	if _, ok := c.cfg.Transport.(*http.Transport); !ok || len(body) == 0 { // no body tells nothing
+	if _, ok := c.cfg.Transport.(*http.Transport); !ok || len(body) == 0 { // it may read the deadline, or keep working until the context ends; and no body tells nothing
+		defer limit.end()
 		trace = new(writeTrace)
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		ctx = httptrace.WithClientTrace(deadlineContext{ctx, limit.until}, &httptrace.ClientTrace{
 			GetConn:      func(string) { trace.traced.Store(true) },
 			WroteHeaders: func() { trace.headersWritten.Store(true) },
 		})
@@ -49,6 +51,9 @@ func (c *Client) attempt(ctx context.Context, sub Subscription, h Header, body [
 	request, sent := newRequest(ctx, sub, h, body)
 	response, err := c.cfg.Transport.RoundTrip(request)
 	if err != nil {
+		if cause := context.Cause(ctx); cause == context.DeadlineExceeded && errors.Is(err, context.Canceled) {
+			err = cause
+		}
 		// A message whose body was not read to its end cannot have been taken.
 		return answer{err: &cleanError{cleanText(err.Error(), sub), err}, written: sent.stop() && trace.written()}
 	}
@@ -65,11 +70,11 @@ func (c *Client) attempt(ctx context.Context, sub Subscription, h Header, body [
 		a.retryAfter, a.hasRetryAfter = parseRetryAfter(value, now)
 	}
 	if a.status < 300 {
-		readReason(response, cancel)
+		readReason(response, limit)
 		return a
 	}
 	a.throttled = isThrottled(response, a.hasRetryAfter)
-	text := cmp.Or(response.Header.Get("X-Wns-Error-Description"), readReason(response, cancel))
+	text := cmp.Or(response.Header.Get("X-Wns-Error-Description"), readReason(response, limit))
 	a.otherKey = isOtherKey(a.status, text)
 	a.reason = cleanText(text, sub)
 	if a.status >= 400 && a.status <= 403 {
@@ -108,11 +113,11 @@ func (c *Client) checkClock(response *http.Response, expires int64) error {
 }
 
 // readReason reads the first bytes of the answer and leaves the rest, however long or slow it is.
-func readReason(response *http.Response, cancel func()) string {
+func readReason(response *http.Response, limit *timeLimit) string {
 	if response.Body == http.NoBody || response.ContentLength == 0 {
 		return ""
 	}
-	defer time.AfterFunc(bodyTimeout, cancel).Stop()
+	limit.shorten(bodyTimeout)
 	b, _ := io.ReadAll(io.LimitReader(response.Body, maxReasonBytes)) //nolint:errcheck // a partial body is enough
 	return string(b)
 }

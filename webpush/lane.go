@@ -145,12 +145,15 @@ func (l *lane) kickAfterLocked(wait time.Duration) {
 
 // work sends one message after the other for as long as it may.
 func (l *lane) work() {
+	limit := newTimeLimit(l.b.requests)
+	defer limit.end()
 	var free *delivery // one that is done with
 	for {
 		d := l.next(free)
 		if d == nil {
 			return
 		}
+		d.limit = limit
 		r, wait, done := d.step(l.b.requests)
 		if free = nil; done && !d.isDoubtful() {
 			free = d

@@ -56,6 +56,7 @@ type delivery struct {
 	recipient
 	job    *job
 	origin *origin
+	limit  *timeLimit
 	sealed sealed
 	past   attempts
 }
@@ -82,6 +83,8 @@ type attempts struct {
 
 // run makes attempts until one is answered for good.
 func (d *delivery) run(ctx context.Context) Result {
+	d.limit = newTimeLimit(ctx)
+	defer d.limit.end()
 	for {
 		if r, ok := d.pass(ctx); !ok {
 			return r
@@ -151,7 +154,7 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 			return d.fail(Failed, err), 0, true
 		}
 		d.past.made++
-		a := d.job.client.attempt(ctx, d.sub, d.sealed.header, d.sealed.body)
+		a := d.job.client.attempt(d.limit, d.sub, d.sealed.header, d.sealed.body)
 		d.past.tries++
 		outcome, again := d.job.client.judge(ctx, &a)
 		now := time.Now()
