@@ -366,18 +366,14 @@ func TestColumnsOfStructs(t *testing.T) {
 }
 
 func TestExecMode(t *testing.T) {
-	config := connect(t).Config()
-	for _, config.DefaultQueryExecMode = range modes {
-		conn, err := pgx.ConnectConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
+	conn := connect(t)
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeDescribeExec, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeSimpleProtocol} {
+		if tag, err := pgbulk.Exec(t.Context(), conn, "select $1::int", mode, 1); err != nil || tag.RowsAffected() != 1 {
+			t.Errorf("%v: %v, %v", mode, tag, err)
 		}
-		for range 2 {
-			if tag, err := pgbulk.Exec(t.Context(), conn, "select $1::int", 1); err != nil || tag.RowsAffected() != 1 {
-				t.Errorf("%v: %v, %v", config.DefaultQueryExecMode, tag, err)
-			}
+		if tag, err := pgbulk.Exec(t.Context(), conn, "select @a::int", mode, pgx.NamedArgs{"a": 1}); err != nil || tag.RowsAffected() != 1 {
+			t.Errorf("%v, named: %v, %v", mode, tag, err)
 		}
-		conn.Close(t.Context())
 	}
 }
 

@@ -58,7 +58,8 @@ func acquire(ctx context.Context, db DB) (*pgx.Conn, func(), error) {
 // connection is what is known of a connection. It lives in its custom data.
 type connection struct {
 	mode       pgx.QueryExecMode
-	enlarged   bool // its socket's buffer
+	tracer     pgx.QueryTracer // or nil
+	enlarged   bool            // its socket's buffer
 	types      map[uint32]serverType
 	statements statements
 	tables     knownTables
@@ -70,7 +71,8 @@ func connectionOf(conn *pgx.Conn) *connection {
 	data := conn.PgConn().CustomData()
 	c, ok := data[connectionKey].(*connection)
 	if !ok {
-		c = &connection{mode: conn.Config().DefaultQueryExecMode, types: map[uint32]serverType{}}
+		config := conn.Config() // a copy of all of it
+		c = &connection{mode: config.DefaultQueryExecMode, tracer: config.Tracer, types: map[uint32]serverType{}}
 		data[connectionKey] = c
 	}
 	return c

@@ -20,7 +20,8 @@
 // server, and the connection stays usable if the server answers within [CancelGrace].
 //
 // This package is opinionated. It writes to the net.Conn below pgx itself and reads with
-// [pgconn.PgConn.ReceiveMessage]; TLS, pools, notices and notifications still work. A Unix socket that large values are written to gets a send buffer of up to 2 MB
+// [pgconn.PgConn.ReceiveMessage]; TLS, pools, notices, notifications and the connection's tracers
+// still work. A Unix socket that large values are written to gets a send buffer of up to 2 MB
 // (SO_SNDBUF). What is usual is encoded here, to the same bytes as by pgx's codecs; all
 // else by the connection's type map, in binary where it has a codec. docs/pgbulk.md has the rest.
 package pgbulk

@@ -290,6 +290,9 @@ func TestExecErrors(t *testing.T) {
 	if _, err := pgbulk.Exec(t.Context(), conn, "selec"); err == nil {
 		t.Error("no error")
 	}
+	if tag, err := pgbulk.Exec(t.Context(), conn, "select @a::int, @b::text", pgx.NamedArgs{"a": 1, "b": "x"}); err != nil || tag.RowsAffected() != 1 {
+		t.Error(tag, err)
+	}
 	usable(t, conn)
 }
 

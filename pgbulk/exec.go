@@ -20,17 +20,40 @@ import (
 // is run only by a name made from its text and types. With cache_statement a call in a transaction
 // can fail behind such a pooler, with SQLSTATE 26000 and without having run.
 //
-// The mode is the connection's. The error is an *Error, whose Column is the parameter, such as "$3".
-func Exec(ctx context.Context, db DB, sql string, args ...any) (pgconn.CommandTag, error) {
+// As with pgx, the first arguments may be a pgx.QueryExecMode, for this call, and a
+// pgx.QueryRewriter, such as pgx.NamedArgs. The error is an *Error, whose Column is the parameter,
+// such as "$3".
+func Exec(ctx context.Context, db DB, sql string, args ...any) (tag pgconn.CommandTag, err error) {
 	conn, release, err := acquire(ctx, db)
 	if err != nil {
 		return pgconn.CommandTag{}, newError("exec", "", err)
 	}
 	defer release()
+	ctx, ended := traceQuery(ctx, conn, func() string { return sql }, args)
+	defer func() { ended(tag, err) }()
+	known, rewriter := connectionOf(conn), pgx.QueryRewriter(nil)
+	mode := known.mode
+options:
+	for len(args) > 0 {
+		switch option := args[0].(type) {
+		case pgx.QueryExecMode:
+			mode = option
+		case pgx.QueryRewriter:
+			rewriter = option
+		default:
+			break options
+		}
+		args = args[1:]
+	}
 	b := pool.Get().(*buffers)
 	defer b.put()
-	known := connectionOf(conn)
-	tag, uncertain, err := known.statements.exec(ctx, conn, b, known.mode, sql, args)
+	if rewriter != nil {
+		sql, args, err = rewriter.RewriteQuery(ctx, conn, sql, args)
+	}
+	uncertain := false
+	if err == nil {
+		tag, uncertain, err = known.statements.exec(ctx, conn, b, mode, sql, args)
+	}
 	if err == nil {
 		return tag, nil
 	}

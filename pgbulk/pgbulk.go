@@ -51,7 +51,7 @@ func Update(ctx context.Context, db DB, t Table, rows Source, o UpdateOptions) (
 	return write(ctx, db, t, rows, o)
 }
 
-func write(ctx context.Context, db DB, t Table, rows Source, o options) (Result, error) {
+func write(ctx context.Context, db DB, t Table, rows Source, o options) (result Result, err error) {
 	if rows.err != nil {
 		return Result{}, newError(string(o.settings().op), t.Name.Sanitize(), rows.err)
 	}
@@ -60,10 +60,20 @@ func write(ctx context.Context, db DB, t Table, rows Source, o options) (Result,
 		return Result{}, err
 	}
 	defer p.release()
-	if err := p.describe(ctx); err != nil {
-		return Result{}, err
+	if p.structs != nil { // there is no statement to tell a tracer before
+		err = p.describe(ctx)
 	}
-	return p.send(ctx, rows)
+	ctx, ended := p.traced(ctx)
+	failed := errNoEnd
+	defer func() { ended(result, failed) }()
+	if p.structs == nil {
+		err = p.describe(ctx)
+	}
+	if err == nil {
+		result, err = p.send(ctx, rows)
+	}
+	failed = err
+	return result, err
 }
 
 // plan is a call that has been checked, on a connection that is ready, with what the server says
