@@ -36,6 +36,7 @@ type bringFlags struct {
 	path    string
 	now     string
 	budget  time.Duration
+	typed   bool
 	html    string
 	form    formFlags
 }
@@ -63,6 +64,7 @@ with list, run, show, compare and history for your message's rows.`,
 	f.StringVar(&flags.typ, "type", "", "`name` of the struct, in a Go package")
 	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson or .binpb, or - for JSON on standard input")
 	f.StringVar(&flags.path, "path", "", "`place` of JSON documents that is brought alone, such as spec.containers or paths.*.get")
+	f.BoolVar(&flags.typed, "typed", false, "times, UUIDs and words of a few in JSON samples have types of their own, not text")
 	f.StringVar(&flags.html, "html", "", "write the result as a page to this `file` too")
 	flags.form.register(cmd)
 	f.StringVar(&flags.now, "now", "", "the `codec` that you use today, which the others are compared with, such as codec=json")
@@ -238,7 +240,7 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 		if len(args) > 1 {
 			return nil, hinted(fmt.Errorf("%s, and more: a schema is made of one file of JSON", args[0]), "put the samples into one file, one after the other")
 		}
-		schema, err = bring.Infer(args[0], bring.Part(flags.path))
+		schema, err = bring.Infer(args[0], bring.Part(flags.path), flags.typed)
 		flags.samples = append([]string{args[0]}, flags.samples...)
 	default:
 		schema, err = bring.Load(cmd.Context(), args, flags.folders)
@@ -261,6 +263,9 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	say(cmd, "%s, %s reachable%s", words.Counted(normal.Messages, "message"), words.Counted(normal.Enums, "enum"), ignored)
 	for _, note := range schema.Notes {
 		say(cmd, "%s", note)
+	}
+	if flags.typed && !bring.IsJSON(args[0]) {
+		return nil, errors.New("--typed is for JSON without a schema")
 	}
 	if len(flags.samples) == 0 {
 		return nil, hinted(fmt.Errorf("%s: a schema needs samples", original.FullName()), "name a file of them with --sample: .json, .ndjson or .binpb")

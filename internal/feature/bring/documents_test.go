@@ -47,10 +47,10 @@ func TestPart(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", part, got, err, want)
 		}
 	}
-	if _, err := Infer(path, "items.x"); err == nil || err.Error() != path+": there is nothing at items.x in it" {
+	if _, err := Infer(path, "items.x", false); err == nil || err.Error() != path+": there is nothing at items.x in it" {
 		t.Error(err)
 	}
-	s, err := Infer(path, "items[].a.b")
+	s, err := Infer(path, "items[].a.b", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestManySamplesInBoundedMemory(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Infer(path, "")
+	s, err := Infer(path, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

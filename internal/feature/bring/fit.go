@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -65,6 +66,30 @@ func unknownJSON(raw []byte, top members) (paths []string) {
 		}
 	})
 	return paths
+}
+
+// messageMembers returns a protobuf message's members in JSON, nil for a well-known type, which has
+// a form of its own.
+func messageMembers(md protoreflect.MessageDescriptor) members {
+	file := md.ParentFile()
+	if file.Package() == "google.protobuf" && file.Path() != "google/protobuf/descriptor.proto" {
+		return nil
+	}
+	return func(key string) (members, bool) {
+		fd := md.Fields().ByJSONName(key)
+		if fd == nil {
+			fd = md.Fields().ByTextName(key)
+		}
+		switch {
+		case fd == nil:
+			return nil, false
+		case fd.IsMap() && fd.MapValue().Message() != nil:
+			return func(string) (members, bool) { return messageMembers(fd.MapValue().Message()), true }, true
+		case fd.IsMap() || fd.Message() == nil:
+			return nil, true
+		}
+		return messageMembers(fd.Message()), true
+	}
 }
 
 // goMembers returns the members that encoding/json decodes into a Go type.
@@ -137,24 +162,16 @@ var protobufPlace = regexp.MustCompile(`^proto:\s*(?:syntax error )?\(line (\d+)
 // misfit returns an error for a sample that does not fit its message. It names the place in the
 // file, where raw begins at a line, and the field.
 func misfit(path string, line int, raw []byte, name protoreflect.FullName, err error) error {
-	field, row, text := placeOf(raw, err)
-	if row == 0 {
-		return fmt.Errorf("%s:%d: the sample does not fit %s: %s", path, line, name, text)
-	}
-	return fmt.Errorf("%s:%d: %s does not fit %s: %s", path, line+row-1, cmp.Or(field, "the sample"), name, text)
-}
-
-// placeOf finds the field and the line of a sample that protobuf's error is of, 0 if it does not
-// say, and returns the rest of its text.
-func placeOf(raw []byte, err error) (field string, row int, text string) {
-	text = plainSpaces(err)
+	text := plainSpaces(err)
 	m := protobufPlace.FindStringSubmatch(text)
 	if m == nil {
-		return "", 0, text
+		return fmt.Errorf("%s:%d: the sample does not fit %s: %s", path, line, name, text)
 	}
-	row, _ = strconv.Atoi(m[1])
+	text = text[len(m[0]):]
+	row, _ := strconv.Atoi(m[1])
 	column, _ := strconv.Atoi(m[2])
-	return pathAt(raw, offsetOf(raw, row, column)), row, text[len(m[0]):]
+	field := cmp.Or(pathAt(raw, offsetOf(raw, row, column)), "the sample")
+	return fmt.Errorf("%s:%d: %s does not fit %s: %s", path, line+row-1, field, name, text)
 }
 
 // plainSpaces returns the text of protobuf's error, whose spaces vary on purpose.
@@ -184,4 +201,37 @@ func pathAt(raw []byte, offset int64) (at string) {
 		}
 	})
 	return at
+}
+
+// unknownFieldsOf returns the paths of the unknown fields of a message and of the messages within it.
+func unknownFieldsOf(m protoreflect.Message, path string) (unknown []string) {
+	for rest := m.GetUnknown(); len(rest) > 0; {
+		number, _, n := protowire.ConsumeField(rest)
+		if n < 0 {
+			break
+		}
+		unknown = append(unknown, fmt.Sprintf("%s%d", path, number))
+		rest = rest[n:]
+	}
+	within := func(v protoreflect.Value, path string) {
+		unknown = append(unknown, unknownFieldsOf(v.Message(), path+".")...)
+	}
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		at := path + string(fd.Name())
+		switch {
+		case fd.IsMap() && fd.MapValue().Message() != nil:
+			v.Map().Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
+				within(v, fmt.Sprintf("%s[%v]", at, key))
+				return true
+			})
+		case fd.IsList() && fd.Message() != nil:
+			for i := range v.List().Len() {
+				within(v.List().Get(i), fmt.Sprintf("%s[%d]", at, i))
+			}
+		case !fd.IsMap() && fd.Message() != nil:
+			within(v, at)
+		}
+		return true
+	})
+	return unknown
 }

@@ -90,8 +90,9 @@ func (st *GoStruct) ReadJSON(paths []string, part Part) (*Samples, error) {
 		err := eachJSON(path, part, func(line int, raw []byte) error {
 			where := fmt.Sprintf("%s:%d", path, line)
 			if unknown := unknownJSON(raw, goMembers(st.typ)); len(unknown) > 0 {
-				s.drop(where, unknown[0])
+				s.drop(unknownFields, where, unknown[0])
 			}
+			s.lose(where, raw)
 			s.keep(where, bytes.Clone(raw))
 			return nil
 		})

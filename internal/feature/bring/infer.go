@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // IsJSON reports whether a file is JSON, by its extension.
@@ -22,8 +24,10 @@ func IsJSON(path string) bool {
 // Infer makes a schema from JSON samples alone. Every field is optional. Numbers are int64 if all
 // of them are whole (uint64 if some need it), else double. An object is a map from strings if its
 // keys are data and its values have one kind, else a message. Infer keeps as JSON text what no
-// schema expresses: values of several types at one place, and a list with null in it.
-func Infer(path string, part Part) (*Schema, error) {
+// schema expresses: values of several types at one place, and a list with null in it. If typed is
+// set, strings are times, UUIDs or enums where all of a place's are; else the schema's notes say where
+// they could be.
+func Infer(path string, part Part, typed bool) (*Schema, error) {
 	in := &inferrer{file: path}
 	root := new(seen)
 	err := eachJSON(path, part, func(line int, raw []byte) error {
@@ -42,7 +46,7 @@ func Infer(path string, part Part) (*Schema, error) {
 		return nil, err
 	}
 	name := pascal(identifier(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) + "_" + string(part)))
-	return shaped(root, filepath.Base(path), name)
+	return shaped(root, filepath.Base(path), name, typed)
 }
 
 // kindOf names a JSON value's kind in words.
@@ -74,6 +78,61 @@ type seen struct {
 
 	negative, large, fraction bool // numbers under zero, over int64, not whole
 	wide                      bool // whole numbers that no double holds
+
+	strings    int
+	plain      map[string]bool // the types of strings that some are not
+	enumerated []string        // the different strings, up to one more than mostWords
+}
+
+// mostWords is how many different strings an enum has at most.
+const mostWords = 16
+
+// stringTypes say which strings have a type of their own, whose text they are exactly.
+var stringTypes = map[string]func(text string) bool{
+	"time": func(text string) bool {
+		t, err := time.Parse(time.RFC3339Nano, text)
+		return err == nil && t.UTC().Format(time.RFC3339Nano) == text
+	},
+	"uuid": regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString,
+	"enum": isIdentifier.MatchString,
+}
+
+// text notes a string.
+func (s *seen) text(text string) {
+	s.strings++
+	for name, is := range stringTypes {
+		if !s.plain[name] && !is(text) {
+			s.not(name)
+		}
+	}
+	if len(s.enumerated) <= mostWords && !slices.Contains(s.enumerated, text) {
+		s.enumerated = append(s.enumerated, text)
+	}
+}
+
+func (s *seen) not(name string) {
+	if s.plain == nil {
+		s.plain = map[string]bool{}
+	}
+	s.plain[name] = true
+}
+
+// stringType is the type that all strings of the place have, "string" if they have none. An enum has
+// few words, each of them often.
+func (s *seen) stringType() string {
+	for _, name := range []string{"time", "uuid"} {
+		if !s.plain[name] {
+			return name
+		}
+	}
+	words := map[string]bool{} // protobuf's names of an enum differ by more than their case
+	for _, text := range s.enumerated {
+		words[strings.ToLower(strings.ReplaceAll(text, "_", ""))] = true
+	}
+	if !s.plain["enum"] && len(words) == len(s.enumerated) && len(words) <= mostWords && s.strings >= 4*len(words) {
+		return "enum"
+	}
+	return "string"
 }
 
 type kindSeen struct {
@@ -104,6 +163,15 @@ func (s *seen) merge(o *seen) {
 	}
 	s.negative, s.large, s.fraction = s.negative || o.negative, s.large || o.large, s.fraction || o.fraction
 	s.wide = s.wide || o.wide
+	s.strings += o.strings
+	for name := range o.plain {
+		s.not(name)
+	}
+	for _, text := range o.enumerated {
+		if len(s.enumerated) <= mostWords && !slices.Contains(s.enumerated, text) {
+			s.enumerated = append(s.enumerated, text)
+		}
+	}
 	s.objects, s.keys = s.objects+o.objects, s.keys+o.keys
 	if o.element != nil {
 		if s.element == nil {
@@ -157,6 +225,7 @@ func (in *inferrer) value(at *seen, path string) error {
 		return nil
 	case string:
 		at.note("a string", in.line)
+		at.text(token)
 		return nil
 	case json.Number:
 		at.note("a number", in.line)

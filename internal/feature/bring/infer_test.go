@@ -3,6 +3,7 @@ package bring
 import (
 	"errors"
 	"fmt"
+	"go/types"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +23,7 @@ func inferred(t *testing.T, text string) (*Schema, []string, error) {
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Infer(path, "")
+	s, err := Infer(path, "", false)
 	if err != nil {
 		return nil, nil, errors.New(strings.ReplaceAll(err.Error(), path, "FILE"))
 	}
@@ -38,7 +39,7 @@ func inferred(t *testing.T, text string) (*Schema, []string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if samples.unknown > 0 {
+	if len(samples.lossy) > 0 {
 		t.Errorf("fields of %s are dropped", text)
 	}
 	var back []string
@@ -146,6 +147,53 @@ func TestInferWhatNoSchemaExpresses(t *testing.T) {
 	}
 }
 
+// Times, UUIDs and enums are text, which is said, or on demand types that hold the same.
+func TestInferTypes(t *testing.T) {
+	text := ""
+	for i := range 12 {
+		text += fmt.Sprintf(`{"at": "2026-01-02T03:04:%02d.5Z", "id": "0b1e2f3a-0000-4000-8000-00000000000%x", "state": "%s", "tags": ["OPEN"], "name": "n %d"}`+"\n", i, i, []string{"OPEN", "paid_late"}[i%2], i)
+	}
+	path := documents(t, "orders.ndjson", text)
+	s, err := Infer(path, "", false)
+	if err != nil || len(s.Notes) != 1 || s.Notes[0] != "at (time); id (uuid); state (enum); and 1 more: kept as text: with --typed they have types" {
+		t.Errorf("%v: %q", err, s.Notes)
+	}
+	sizes := map[bool]int{}
+	for _, typed := range []bool{false, true} {
+		s, err := Infer(path, "", typed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		md, err := s.Message("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := Normalise(md)
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples, err := s.ReadSamples([]string{path}, "", md, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[typed] = len(samples.kept[1].data)
+		if !typed {
+			continue
+		}
+		m := dynamicpb.NewMessage(n.Message)
+		if err := proto.Unmarshal(samples.kept[1].data, m); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.ReplaceAll(protojson.MarshalOptions{}.Format(m), " ", "")
+		if want := `{"at":{"seconds":"1767323041","nanos":500000000},"id":"Cx4vOgAAQACAAAAAAAAAAQ==","state":"`; !strings.HasPrefix(got, want) || !strings.Contains(got, "paid_late") {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if sizes[true]*2 > sizes[false]+20 {
+		t.Errorf("%d bytes with types, %d as text", sizes[true], sizes[false])
+	}
+}
+
 // A file that cannot be brought is told by its kind, with what to do.
 func TestForeign(t *testing.T) {
 	for name, want := range map[string]string{
@@ -160,6 +208,20 @@ func TestForeign(t *testing.T) {
 	}
 	if err := Foreign(documents(t, "a.json", "{}")); err != nil {
 		t.Error(err)
+	}
+}
+
+// What decoding loses is said, with the first place of each kind.
+func TestLossesAreSaid(t *testing.T) {
+	path := documents(t, "a.ndjson", "{\"a\": 1}\n{\"a\": [{\"b\": 1, \"b\": 2}]}\n{\"a\": \"caf\xe9\", \"a\": 1}\n")
+	samples, err := (&GoStruct{typ: types.NewStruct(nil, nil)}).ReadJSON([]string{path}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"in 2 samples, the first at " + path + ":2: /a/0/b, a key is twice", "in 1 sample, the first at " + path + ":3: /a, text is not UTF-8"} {
+		if !strings.Contains(samples.String(), want) {
+			t.Errorf("%s is not in: %s", want, samples)
+		}
 	}
 }
 
@@ -235,7 +297,7 @@ func TestInferEqualObjectsAreOneType(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := filepath.Join(strings.TrimSpace(string(dir)), "testdata", "HEAD", "core.v1.Pod.json")
-	if s, err = Infer(pod, ""); err != nil {
+	if s, err = Infer(pod, "", false); err != nil {
 		t.Skip(err)
 	}
 }

@@ -1,6 +1,7 @@
 package bring
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -22,21 +24,53 @@ import (
 // Samples are a user's messages: the rewritten message in protobuf's wire format, or a Go struct in
 // JSON. Beyond mostSamples or mostBytes, a random draw decides which samples are kept.
 type Samples struct {
-	kept    []sample
-	count   int    // samples read
-	bytes   int    // size of the kept samples
-	json    *shape // the schema's, if Infer made it
-	placed  bool   // they are a Go struct's, and File writes their places
-	unknown int    // samples with fields that are dropped
-	first   string // place of the first of these, and path in it
+	kept   []sample
+	count  int    // samples read
+	bytes  int    // size of the kept samples
+	json   *shape // the schema's, if Infer made it
+	placed bool   // they are a Go struct's, and File writes their places
+
+	lossy []loss
 }
 
-// drop notes that a sample has a field that the message does not have.
-func (s *Samples) drop(where, path string) {
-	if s.unknown == 0 {
-		s.first = where + ": " + path
+// A loss is what is dropped of samples.
+type loss struct {
+	what    string
+	samples int
+	first   string // place of the first such sample, and path in it
+}
+
+const unknownFields = "unknown fields are dropped"
+
+// drops are what decoders of JSON drop without a word, as jsontext finds it if it allows the rest.
+var drops = []struct {
+	what  string
+	allow jsontext.Options
+}{
+	{"a key is twice in an object, and the last value counts", jsontext.AllowInvalidUTF8(true)},
+	{"text is not UTF-8, and U+FFFD takes the place of such bytes: convert the file, as with iconv -f latin1 -t utf-8", jsontext.AllowDuplicateNames(true)},
+}
+
+// lose notes what decoding a sample's JSON drops.
+func (s *Samples) lose(where string, raw []byte) {
+	if jsontext.Value(raw).IsValid() {
+		return
 	}
-	s.unknown++
+	for _, drop := range drops {
+		_, err := jsontext.NewDecoder(bytes.NewReader(raw), drop.allow).ReadValue()
+		if syntax, lost := errors.AsType[*jsontext.SyntacticError](err); lost {
+			s.drop(drop.what, where, cmp.Or(string(syntax.JSONPointer), "/"))
+		}
+	}
+}
+
+// drop notes that something of a sample is dropped, at a path in it.
+func (s *Samples) drop(what, where, path string) {
+	i := slices.IndexFunc(s.lossy, func(l loss) bool { return l.what == what })
+	if i < 0 {
+		i, s.lossy = len(s.lossy), append(s.lossy, loss{what: what, first: where + ": " + path})
+	}
+	s.lossy[i].samples++
 }
 
 type sample struct {
@@ -119,15 +153,15 @@ func (s *Samples) read(path string, original, normal protoreflect.MessageDescrip
 	if ext := filepath.Ext(path); ext != ".binpb" && ext != ".pb" && ext != ".bin" {
 		return fmt.Errorf("%s: the name of a samples file must end in .json, .ndjson or .binpb (protobuf's bytes), not in %q", path, ext)
 	}
-	m, whole := dynamicpb.NewMessage(original), dynamicpb.NewMessage(original)
-	if err := proto.Unmarshal(data, whole); err != nil {
+	m := dynamicpb.NewMessage(original)
+	if err := proto.Unmarshal(data, m); err != nil {
 		return fmt.Errorf("%s does not fit %s: %s", path, original.FullName(), plainSpaces(err))
 	}
-	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
-		return err
-	}
-	if n := proto.Size(whole) - proto.Size(m); n > 0 {
-		s.drop(path, words.Counted(n, "byte"))
+	if unknown := unknownFieldsOf(m, ""); len(unknown) > 0 {
+		s.drop(unknownFields, path, unknown[0])
+		if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
+			return err
+		}
 	}
 	return s.add(path, m, normal)
 }
@@ -135,6 +169,7 @@ func (s *Samples) read(path string, original, normal protoreflect.MessageDescrip
 func (s *Samples) readJSON(path string, part Part, original, normal protoreflect.MessageDescriptor) error {
 	return eachJSON(path, part, func(line int, raw []byte) error {
 		where := fmt.Sprintf("%s:%d", path, line)
+		s.lose(where, raw)
 		m := dynamicpb.NewMessage(original)
 		if s.json != nil {
 			unknown, err := s.json.sample(m, raw)
@@ -142,17 +177,19 @@ func (s *Samples) readJSON(path string, part Part, original, normal protoreflect
 				return fmt.Errorf("%s: %w", where, err)
 			}
 			if len(unknown) > 0 {
-				s.drop(where, unknown[0])
+				s.drop(unknownFields, where, unknown[0])
 			}
 			return s.add(where, m, normal)
 		}
-		if strict := protojson.Unmarshal(raw, m); strict != nil {
+		if protojson.Unmarshal(raw, m) != nil {
+			unknown := unknownJSON(raw, messageMembers(original))
 			m = dynamicpb.NewMessage(original)
 			if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, m); err != nil {
 				return misfit(path, line, raw, original.FullName(), err)
 			}
-			field, _, _ := placeOf(raw, strict)
-			s.drop(where, field)
+			if len(unknown) > 0 {
+				s.drop(unknownFields, where, unknown[0])
+			}
 		}
 		return s.add(where, m, normal)
 	})
@@ -169,8 +206,11 @@ func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.Me
 		return fmt.Errorf("%s: %w", where, err)
 	}
 	other := dynamicpb.NewMessage(normal)
-	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, other); err != nil { // what is discarded does not come back
+	if err := proto.Unmarshal(data, other); err != nil {
 		return fail(err)
+	}
+	if unknown := unknownFieldsOf(other, ""); len(unknown) > 0 {
+		return fail(fmt.Errorf("it does not know %s", unknown[0]))
 	}
 	again, err := (proto.MarshalOptions{Deterministic: true}).Marshal(other)
 	if err != nil {
@@ -219,8 +259,8 @@ func (s *Samples) String() string {
 		text += fmt.Sprintf(", of which %d are kept, drawn at random", len(sizes))
 	}
 	text += fmt.Sprintf(": %s to %s (median %s)", size(sizes[0]), size(sizes[len(sizes)-1]), size(sizes[len(sizes)/2]))
-	if s.unknown > 0 {
-		text += fmt.Sprintf("; in %s, the first at %s, unknown fields are dropped", words.Counted(s.unknown, "sample"), s.first)
+	for _, lost := range s.lossy {
+		text += fmt.Sprintf("; in %s, the first at %s, %s", words.Counted(lost.samples, "sample"), lost.first, lost.what)
 	}
 	return text
 }

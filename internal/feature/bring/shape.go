@@ -2,26 +2,30 @@ package bring
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // A shape is the type of all values at one place of JSON samples.
 type shape struct {
-	kind    string // "message", "map", "list", "text" (JSON as it is), or a scalar type's name in a schema
+	kind    string // "message", "map", "list", "text" (JSON as it is), "time", "uuid", "enum", or a scalar type's name in a schema
 	fields  map[string]*shape
 	names   map[string]protoreflect.Name // the fields' names in the schema
 	order   []string                     // the fields' order
 	element *shape                       // a list's elements, or a map's values
+	words   []string                     // an enum's
 	full    string                       // a message's full name in the schema, once it is declared
 }
 
@@ -29,6 +33,7 @@ var scalarTypes = map[string]descriptorpb.FieldDescriptorProto_Type{
 	"bool": descriptorpb.FieldDescriptorProto_TYPE_BOOL, "double": descriptorpb.FieldDescriptorProto_TYPE_DOUBLE,
 	"int64": descriptorpb.FieldDescriptorProto_TYPE_INT64, "uint64": descriptorpb.FieldDescriptorProto_TYPE_UINT64,
 	"string": descriptorpb.FieldDescriptorProto_TYPE_STRING, "text": descriptorpb.FieldDescriptorProto_TYPE_STRING,
+	"uuid": descriptorpb.FieldDescriptorProto_TYPE_BYTES, "time": descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, "enum": descriptorpb.FieldDescriptorProto_TYPE_ENUM,
 }
 
 // mostMessages limits the types of a schema of JSON: every codec compiles each of them.
@@ -39,18 +44,23 @@ type shaper struct {
 	messages map[string]*shape // by their fields and these fields' types
 	texts    []string          // places that become JSON text, with the reason
 	nested   []string          // places of lists in lists and the like, which get a message of one field
+	typed    bool              // strings have types
+	strings  []string          // places of strings that could have types, and which
 }
 
 // shaped returns the schema for samples whose values root describes.
-func shaped(root *seen, file, name string) (*Schema, error) {
-	sh := &shaper{messages: map[string]*shape{}}
+func shaped(root *seen, file, name string, typed bool) (*Schema, error) {
+	sh := &shaper{messages: map[string]*shape{}, typed: typed}
 	top := sh.top(root)
 	if n := len(sh.messages); n > mostMessages {
 		return nil, fmt.Errorf("%s: objects of %d kinds, at most %d: name a part of the documents with --path", file, n, mostMessages)
 	}
 	described := &descriptorpb.FileDescriptorProto{Name: &file, Package: proto.String("json"), Syntax: proto.String("proto3")}
 	described.MessageType = append(described.MessageType, top.descriptor(name, ".json."+name))
-	linked, err := protodesc.NewFile(described, nil)
+	if typed {
+		described.Dependency = []string{"google/protobuf/timestamp.proto"}
+	}
+	linked, err := protodesc.NewFile(described, protoregistry.GlobalFiles)
 	if err != nil {
 		return nil, fmt.Errorf("%s: make a schema of it: %w", file, err)
 	}
@@ -58,7 +68,7 @@ func shaped(root *seen, file, name string) (*Schema, error) {
 	for _, note := range []struct {
 		places []string
 		what   string
-	}{{sh.texts, "kept as JSON text"}, {sh.nested, "in a message each"}} {
+	}{{sh.texts, "kept as JSON text"}, {sh.nested, "in a message each"}, {sh.strings, "kept as text: with --typed they have types"}} {
 		if n := len(note.places); n > 0 {
 			places := strings.Join(note.places[:min(n, 3)], "; ")
 			if n > 3 {
@@ -93,7 +103,12 @@ func (sh *shaper) shape(s *seen, path string) *shape {
 	}
 	switch s.kinds[0].kind {
 	case "a string":
-		return &shape{kind: "string"}
+		kind := s.stringType()
+		if kind != "string" && !sh.typed {
+			sh.strings = append(sh.strings, fmt.Sprintf("%s (%s)", strings.TrimPrefix(path, "."), kind))
+			kind = "string"
+		}
+		return &shape{kind: kind, words: s.enumerated}
 	case "a boolean":
 		return &shape{kind: "bool"}
 	case "a number":
@@ -167,6 +182,8 @@ func (s *shape) identity() string {
 		return fmt.Sprintf("%p", s)
 	case "list", "map":
 		return s.kind + " " + s.element.identity()
+	case "enum":
+		return s.kind + " " + strings.Join(s.words, " ")
 	}
 	return s.kind
 }
@@ -211,8 +228,21 @@ func (s *shape) descriptor(name, full string) *descriptorpb.DescriptorProto {
 
 // setType sets a field's type. It declares a new message within message in.
 func (s *shape) setType(field *descriptorpb.FieldDescriptorProto, in *descriptorpb.DescriptorProto, name, full string) {
-	if s.kind != "message" {
+	switch s.kind {
+	case "message":
+	case "time":
+		field.TypeName = proto.String(".google.protobuf.Timestamp")
+		fallthrough
+	default:
 		field.Type = scalarTypes[s.kind].Enum()
+		return
+	case "enum":
+		enum := &descriptorpb.EnumDescriptorProto{Name: &name}
+		for i, word := range s.words {
+			enum.Value = append(enum.Value, &descriptorpb.EnumValueDescriptorProto{Name: proto.String(name + "_" + word), Number: proto.Int32(int32(i))})
+		}
+		in.EnumType = append(in.EnumType, enum)
+		field.Type, field.TypeName = scalarTypes[s.kind].Enum(), proto.String(full+"."+name)
 		return
 	}
 	if s.full == "" {
@@ -318,6 +348,28 @@ func (f *filler) value(s *shape, raw []byte, path string, fresh func() protorefl
 		var text string
 		err = json.Unmarshal(raw, &text)
 		v = protoreflect.ValueOfString(text)
+	case "time":
+		var at time.Time
+		err = json.Unmarshal(raw, &at)
+		v = fresh()
+		fields := v.Message().Descriptor().Fields()
+		v.Message().Set(fields.ByName("seconds"), protoreflect.ValueOfInt64(at.Unix()))
+		v.Message().Set(fields.ByName("nanos"), protoreflect.ValueOfInt32(int32(at.Nanosecond())))
+	case "uuid":
+		var text string
+		var id []byte
+		if err = json.Unmarshal(raw, &text); err == nil {
+			id, err = hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+		}
+		v = protoreflect.ValueOfBytes(id)
+	case "enum":
+		var text string
+		err = json.Unmarshal(raw, &text)
+		word := slices.Index(s.words, text)
+		if word < 0 && err == nil {
+			err = errors.New("a word that no sample of the schema has")
+		}
+		v = protoreflect.ValueOfEnum(protoreflect.EnumNumber(word))
 	case "bool":
 		v = protoreflect.ValueOfBool(string(raw) == "true")
 		if kindOf(raw) != "a boolean" {
