@@ -118,18 +118,19 @@ func (s *hasher) hmac(out *[sha256.Size]byte, key, message []byte) {
 	s.hash(out, sha256.Size)
 }
 
-// theirs puts the subscription's public key where deriveIKM reads it, and returns it.
+// theirs is the subscription's public key, in the place that it has in info.
 func (s *schedule) theirs(sub Subscription) []byte {
-	n := copy(s.info[:], infoWebPush)
+	n := len(infoWebPush)
 	return sub.appendPublic(s.info[n:n])
 }
 
-// deriveIKM sets ikm from the ECDH secret, the subscription's keys (after theirs) and the sender's
-// public key in s.public (RFC 8291 section 3.3).
+// deriveIKM sets ikm from the ECDH secret, the subscription's keys and the sender's public key in
+// s.public (RFC 8291 section 3.3).
 func (s *schedule) deriveIKM(ecdhSecret []byte, sub Subscription) {
 	copy(s.auth[:], sub.auth())
 	s.hmac(&s.prk, s.auth[:], ecdhSecret)
-	n := len(infoWebPush) + publicKeyBytes
+	n := copy(s.info[:], infoWebPush)
+	n += len(s.theirs(sub))
 	n += copy(s.info[n:], s.public[:])
 	s.info[n] = 1
 	s.hmac(&s.ikm, s.prk[:], s.info[:])
