@@ -503,6 +503,17 @@ func BenchmarkSetsUpOnce(b *testing.B) {
 }
 
 // A gate passes a benchmark that skips on both sides, and a package that is new with its benchmark.
+// A benchmark that the new code alone has, and that fails there, says so, and cannot have become slower.
+func TestNewOneFails(t *testing.T) {
+	g := onGround(t, map[string]string{"go.mod": goMod, "a/a.go": "package a\n"})
+	t.Setenv("GOWORK", "off")
+	g.commit("")
+	g.write(map[string]string{"a/a_test.go": tests("a", "\tb.Fatal(\"no table\")")})
+	set, err := g.found("", Options{Vary: againstHEAD, All: true, OwnTests: true})
+	g.want(g.cases(set, err))
+	g.want(set.Notes, "example.org/m/a BenchmarkIt is new: HEAD does not have it; in the new code it fails: a_test.go:6: no table")
+}
+
 func TestNothingToGate(t *testing.T) {
 	g := onGround(t, map[string]string{"go.mod": goMod, "a/a_test.go": tests("a", "\tb.Skip(\"no server\")")})
 	t.Setenv("GOWORK", "off")

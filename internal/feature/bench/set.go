@@ -292,6 +292,9 @@ func (s *Set) joinOne(now, old *side, p Package, one *Benchmark) {
 	if old != nil {
 		was = find(old.benchmarks[p.Path], one.Name)
 		switch {
+		case was == nil && one.Failed != "":
+			s.pass("%s %s is new: %s does not have it; in the new code %s", p.Path, one.Name, cmp.Or(old.Revision, old.Label()), one.Failed)
+			return
 		case was == nil:
 			s.pass("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
 			return
