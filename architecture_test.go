@@ -30,7 +30,7 @@ func law(t *testing.T) (order []string, may map[string][]string) {
 	return order, may
 }
 
-// place is the table's line that a package belongs to: its own, or that of "parent/…".
+// place is the table's line that a package belongs to: its own, or the line of "parent/…".
 func place(order []string, pkg string) string {
 	best := ""
 	for _, line := range order {
@@ -45,7 +45,7 @@ func place(order []string, pkg string) string {
 	return best
 }
 
-// imports are those of each package of the workspace, without tests, and of this repository only.
+// imports are what each package of the workspace imports, without tests, and of this repository only.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	module, err := exec.Command("go", "list").Output()

@@ -290,7 +290,7 @@ func TestWorkflow(t *testing.T) {
 	}
 }
 
-// actionlint finds no fault in the GitHub workflows, those of docs/ci.md and our own.
+// actionlint finds no fault in our own GitHub workflows and in docs/ci.md's.
 func TestGitHubWorkflows(t *testing.T) {
 	t.Parallel()
 	needLong(t, "builds actionlint")
@@ -317,7 +317,7 @@ func TestGitHubWorkflows(t *testing.T) {
 			args = append(args, write(fmt.Sprintf("block%d.yml", i), block))
 		}
 	}
-	// The action's steps, as those of a job with its inputs; and the action as a workflow names it.
+	// The action's steps, as a job's with its inputs; and the action as a workflow names it.
 	action, err := os.ReadFile(filepath.Join(repository, ".github/actions/bench/action.yml"))
 	if err != nil {
 		t.Fatal(err)
@@ -441,7 +441,7 @@ func TestContributing(t *testing.T) {
 	with("test", "./stage/encode", "-run", "Prove")
 }
 
-// docs/dependencies.md justifies every module that is required directly, and no others but those of
+// docs/dependencies.md justifies every module that is required directly, and no others but the modules of
 // generators.
 func TestDependenciesAreJustified(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join(repository, "docs/dependencies.md"))

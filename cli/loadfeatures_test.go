@@ -42,7 +42,7 @@ func commanded(t *testing.T, args ...string) (out string, err error) {
 	return stdout.String(), err
 }
 
-// sentOver sends n requests to a server with TLS, all of which must succeed.
+// sentOver sends n requests to a server with TLS. All must succeed.
 func sentOver(t *testing.T, server *httptest.Server, config *tls.Config, proto string, n int64) {
 	t.Helper()
 	u, err := url.Parse(server.URL)

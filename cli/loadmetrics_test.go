@@ -23,7 +23,7 @@ import (
 	"postage/load"
 )
 
-// loaded runs a load of 100 requests, one in four of which fails, and exports its metrics.
+// loaded runs a load of 100 requests, where one in four fails, and exports its metrics.
 func loaded(t *testing.T, told func(load.Interval)) *load.Result {
 	t.Helper()
 	n := 0
@@ -85,7 +85,7 @@ postage_load_failures_total{reason="status 418"} 25
 	if mean := h.GetSampleSum() / 100 / (r.Latency.Mean() / 1e9); mean < 0.97 || mean > 1.03 {
 		t.Errorf("the mean is %.3f of the result's", mean)
 	}
-	// The buckets of both hold all, and those of the classic one as many as the result says.
+	// The buckets of both hold all, and the classic one's as many as the result says.
 	last := h.Bucket[len(h.Bucket)-1]
 	if last.GetCumulativeCount() != 100 || last.GetUpperBound() != 60 {
 		t.Error(last)

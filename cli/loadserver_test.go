@@ -17,7 +17,7 @@ import (
 )
 
 // A server's CPU time, allocations and garbage collections are those between a run's begin and end,
-// by its own metrics, and its process's CPU time is that of /proc.
+// by its own metrics, and its process's CPU time as /proc has it.
 func TestLoadServerFigures(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())

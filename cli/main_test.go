@@ -81,7 +81,7 @@ func needLong(t *testing.T, why string) {
 	}
 }
 
-// records are those of two short runs, which scripts begin with. They are measured once, side by
+// records are of two short runs, which scripts begin with. They are measured once, side by
 // side: what they say does not matter.
 var records = sync.OnceValues(func() (map[string][]byte, error) {
 	bin, err := executable()

@@ -302,7 +302,7 @@ func TestNilSources(t *testing.T) {
 	}
 }
 
-// The columns of structs, when they are left out, are those of the table that the fields match.
+// The columns of structs, when they are left out, are the table's that the fields match.
 func TestColumnsOfStructs(t *testing.T) {
 	conn := connect(t)
 	type A struct {

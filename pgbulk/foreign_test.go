@@ -374,7 +374,7 @@ func (f *foreign) touchedTwice(t *testing.T, conn *pgx.Conn) bool {
 // domains over everything, collations, triggers, roles, and alterations before the first row; and
 // in part behind a PgBouncer, where there is one (TestPgpool says why not behind pgpool).
 // POSTAGE_LONG has it run for 20 s, POSTAGE_LONG=hours for five minutes. POSTAGE_SEED begins with
-// another table than a random one: that of a failure is the first then.
+// another table than a random one: a failure's seed comes first then.
 func TestForeign(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types, pgx.QueryExecModeSimpleProtocol)

@@ -66,7 +66,7 @@ func (s source) word() string {
 }
 
 // property checks with many random sources. The sizes that they draw grow, so that what fails first
-// is small. POSTAGE_SEED has it check with that of a failure alone.
+// is small. POSTAGE_SEED has it check with a failure's seed alone.
 func property(t *testing.T, check func(r source)) {
 	t.Helper()
 	const percents = 100

@@ -211,7 +211,7 @@ func TestEventTrigger(t *testing.T) {
 }
 
 // TestAlteredBetween alters the table after the call has asked about it, and before it sends a row.
-// Bytes must not be read as the wrong type: those of an int8 are valid for a float8 too.
+// Bytes must not be read as the wrong type: an int8's are valid for a float8 too.
 func TestAlteredBetween(t *testing.T) {
 	for _, s := range strategies {
 		for _, op := range []operation{opInsert, opUpsert} {

@@ -103,7 +103,7 @@ func (p *proxy) pass(from, to net.Conn, left *atomic.Int64) {
 	}
 }
 
-// config is that of connections through the proxy.
+// config makes connections through the proxy.
 func (p *proxy) config(t testing.TB) *pgxpool.Config {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(dsn(t, pgtest.TCP))

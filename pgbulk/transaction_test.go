@@ -7,7 +7,7 @@ import (
 )
 
 // TestManyCallsInTransaction counts what many calls in one transaction leave with the server:
-// locks, for which it has a table, and subtransactions, of which it caches 64.
+// locks, for which it has a table, and subtransactions: it caches 64.
 func TestManyCallsInTransaction(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)

@@ -80,7 +80,7 @@ var writings = []writing{
 	}},
 }
 
-// version is that of all rows.
+// version is what all rows have.
 func (v *versioned) version(t testing.TB, conn *pgx.Conn) int {
 	t.Helper()
 	var low, high, n int

@@ -88,7 +88,7 @@ func TestReasonsAreClean(t *testing.T) {
 }
 
 // TestShortEndpointsAreWithheld has a service quote an endpoint whose secret is short, has no digit,
-// or is not the endpoint's last part, as those of UnifiedPush are.
+// or is not the endpoint's last part, as UnifiedPush's are.
 func TestShortEndpointsAreWithheld(t *testing.T) {
 	service := newService(t)
 	for _, c := range []struct{ path, quote, secret string }{

@@ -12,7 +12,7 @@ import (
 )
 
 // paired is a run against a revision: 14 blocks, whose values move by 1%, in so many function
-// layouts, each of which also moves each row on each side by spread. slower are factors on new
+// layouts. Each also moves each row on each side by spread. slower are factors on new
 // times.
 func paired(rng *rand.Rand, cases, layouts int, spread float64, slower map[string]float64) *record.Record {
 	r := &recordtest.Run{Rand: rng, Cases: cases, Blocks: 16, Slower: slower, Jitter: true}

@@ -47,7 +47,7 @@ func TestFirstLookWithoutServer(t *testing.T) {
 	}
 }
 
-// With --kubeconfig the rows are those of the user's cluster.
+// With --kubeconfig the rows are of the user's cluster.
 func TestNamedByTheServer(t *testing.T) {
 	for kubeconfig, want := range map[string]string{"": "", "x": "user"} {
 		flags := serverFlags{kubeconfig: kubeconfig}

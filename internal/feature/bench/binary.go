@@ -242,7 +242,7 @@ func finished(found []Benchmark, running string, stopped bool, within context.Co
 	switch {
 	case within.Err() != nil:
 		reason = fmt.Sprintf("hang: it did not end within %v", patience)
-	case errors.As(err, &exit) && exit.ExitCode() != 1: // which is that of benchmarks that fail
+	case errors.As(err, &exit) && exit.ExitCode() != 1: // which benchmarks that fail have
 		reason = fmt.Sprintf("its process ended (%v): %s", err, crash(said))
 	case exit != nil && !stopped:
 		reason = fmt.Sprintf("its process ended (%v): %s", err, why(said))

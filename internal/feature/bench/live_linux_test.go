@@ -53,7 +53,7 @@ func opened(t *testing.T, binary *Binary, name string) (*live, context.Context) 
 	return l, ctx
 }
 
-// The CPU time of a batch is that of the benchmark's thread, where it has one. The runtime's
+// The CPU time of a batch is what the benchmark's thread used, where it has one. The runtime's
 // monitor works too after a wait for a batch's turn: see proc.CPUOfCode.
 func TestMonitorIsNotCounted(t *testing.T) {
 	binary := binaryOf(t, `package counted

@@ -84,7 +84,7 @@ const Marker = "<!-- postage bench -->"
 
 // Print writes a run of Go benchmarks: beside the revision that it was against, or their own
 // figures. c is nil if it was against none; notes are lines about what was not measured. The JSON
-// is that of a record, or of a comparison.
+// is a record's, or a comparison's.
 func Print(w io.Writer, rec *record.Record, c *verdict.Changes, notes []string, form report.Form) error {
 	switch {
 	case form.JSON && c == nil:

@@ -99,7 +99,7 @@ func TestInfer(t *testing.T) {
 	}
 }
 
-// A null in the place of an element that needs a message is refused, as in that of a number.
+// A null in the place of an element that needs a message is refused, as in a number's place.
 func TestInferNullElsewhere(t *testing.T) {
 	for text, other := range map[string]string{
 		`{"a": [1]}`:               `{"a": [null]}`,

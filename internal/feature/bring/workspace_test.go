@@ -95,7 +95,7 @@ func TestOneCommandAtATime(t *testing.T) {
 	}
 }
 
-// The source is that of this module, also in the module of a program that has suites of its own.
+// The source is this module's, also in the module of a program that has suites of its own.
 func TestSourceInAnotherModule(t *testing.T) {
 	tree, err := filepath.Abs("../../..")
 	if err != nil {

@@ -371,7 +371,7 @@ func TestRevisionOfShallowClone(t *testing.T) {
 	}
 }
 
-// A clone without files fetches those of a revision when it is built.
+// A clone without files fetches a revision's when it is built.
 func TestRevisionOfPartialClone(t *testing.T) {
 	for _, filter := range []string{"blob:none", "tree:0"} {
 		module, git := repository(t)

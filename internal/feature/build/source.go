@@ -119,7 +119,7 @@ func (s *Source) Folder(ctx context.Context) (string, error) {
 }
 
 // Changed are the files of the source's repository, as they lie in its folder, that differ from
-// those of another commit, or that git does not know.
+// another commit's, or that git does not know.
 func (s *Source) Changed(ctx context.Context, commit string) (files []string, err error) {
 	up, err := s.Output(ctx, "git", "rev-parse", "--show-cdup")
 	if err != nil {

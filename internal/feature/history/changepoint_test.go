@@ -207,7 +207,7 @@ func TestChangePointsCorrelated(t *testing.T) {
 	}
 }
 
-// correlated are n values of a spread of 1 of which each has the share rho of the one before it,
+// correlated are n values of a spread of 1. Each has the share rho of the one before it,
 // AR(1): a machine that is slow today is still so tomorrow.
 func correlated(rng *rand.Rand, n int, rho float64) []float64 {
 	x := make([]float64, n)

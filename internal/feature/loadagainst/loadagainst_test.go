@@ -206,7 +206,7 @@ func sides(t *testing.T, old, now http.HandlerFunc) *Sides {
 	return &s
 }
 
-// Two real servers, of which one fails and sleeps now and then, are told apart; the record is the
+// Two real servers, where one fails and sleeps now and then, are told apart; the record is the
 // same when it is read again, and goes on where it was cut off.
 func TestRealServers(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// cpuTime is that of the thread or the process, by its clock: what getrusage says of a thread is as
+// cpuTime is what the thread or the process has used, by its clock: what getrusage says of a thread is as
 // of the last tick.
 func cpuTime(clock int32) time.Duration {
 	var u unix.Timespec

@@ -12,7 +12,7 @@ import (
 	"postage/internal/stats"
 )
 
-// The CPU time of code is that of the threads that run it. After a wait for input, as before each
+// The CPU time of code is what the threads that run it use. After a wait for input, as before each
 // batch, the runtime's monitor takes a tenth of the first milliseconds, too.
 func TestMonitorIsNotCounted(t *testing.T) {
 	var pipe [2]int

@@ -72,7 +72,7 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// crowdFiller makes a crowd's endpoints as long as those of the big services.
+// crowdFiller makes a crowd's endpoints as long as the big services'.
 var crowdFiller = strings.Repeat("gAAAAABYNX0F_-z0", 9)
 
 // crowdEndpoint is where to post to a subscription of the crowd.

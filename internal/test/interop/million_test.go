@@ -28,7 +28,7 @@ import (
 	"postage/webpush/receiver"
 )
 
-// The proof of a broadcast to a million: a push service with HTTP/2 and four origins, of which one
+// The proof of a broadcast to a million: a push service with HTTP/2 and four origins: one
 // throttles and one never answers; at a third, single devices are throttled for an hour, eight
 // neighbours at a time; and a sender in a process of its own. Counted at the service: nothing lost,
 // nothing doubled. Beside it the two healthy origins alone.
@@ -216,7 +216,7 @@ func sender() error {
 	return json.NewEncoder(os.Stdout).Encode(report)
 }
 
-// crowdOf gives the subscriptions of a job, with those of the origins mixed: endpoint, keys.
+// crowdOf gives the subscriptions of a job, with the origins mixed: endpoint, keys.
 func crowdOf(job senderJob, each func(endpoint, p256dh, auth string) error) error {
 	points := make([]string, 512) // making a key pair takes longer than anything else here
 	for i := range points {

@@ -3,7 +3,7 @@
 // answers as a server that does no work. It serves to measure the cost of a client alone.
 //
 // It asks for no password, prepares any statement, takes any COPY, and reports that commands
-// affected no rows. The types of parameters and columns are those of [Server].Types by column name,
+// affected no rows. [Server].Types gives parameters and columns their types by column name,
 // or text. It knows the statements that bulk writers use (INSERT with VALUES or unnest, COPY,
 // BEGIN, COMMIT and the like) and does not parse SQL.
 package pgsink
@@ -294,7 +294,7 @@ func (s *Server) describe(sql string) []uint32 {
 	return types
 }
 
-// parameters are the types of a statement's parameters: their cast's, or that of the column at
+// parameters are the types of a statement's parameters: their cast's, or the type of the column at
 // their place in VALUES.
 func (s *Server) parameters(sql string) []uint32 {
 	var columns []string
