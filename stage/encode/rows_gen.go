@@ -22,6 +22,7 @@ func kitOfBenchmark() kit[plain.Benchmark] {
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
+		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
 	return of
@@ -41,6 +42,7 @@ func kitOfBlob() kit[plain.Blob] {
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
+		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
 	return of
@@ -60,6 +62,7 @@ func kitOfMetrics() kit[plain.Metrics] {
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
+		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
 	return of
@@ -79,6 +82,7 @@ func kitOfOrder() kit[plain.Order] {
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
+		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
 	return of
@@ -98,6 +102,7 @@ func kitOfTiny() kit[plain.Tiny] {
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
+		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
 	return of

@@ -40,6 +40,7 @@ func contenders[M any](k kit[M], msg *message[M]) []contender[M] {
 		these(memcpy(msg)),
 		k.generated["protobuf"],
 		k.generated["vtprotobuf"],
+		k.generated["vtpool"],
 		k.generated["pbfast"],
 		k.generated["easyproto"],
 		k.generated["hyperpb"],

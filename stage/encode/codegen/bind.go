@@ -20,8 +20,9 @@ var (
 	plainForm    = structForm{Pkg: "plain", Kit: "Plain"}
 	protobufForm = structForm{Pkg: "pb", Kit: "Protobuf", Pointers: true}
 	hookForm     = structForm{Pkg: "pbhook", Kit: "Hooked", Pointers: true}
+	poolForm     = structForm{Pkg: "pbpool", Kit: "Pooled", Pointers: true}
 	polyglotForm = structForm{Pkg: "polymsg", Kit: "Polyglot", Pointers: true, Wrapped: true}
-	structForms  = []structForm{plainForm, protobufForm, hookForm, polyglotForm}
+	structForms  = []structForm{plainForm, protobufForm, hookForm, poolForm, polyglotForm}
 )
 
 // bound writes a form's file in package bind, from the template of the form's name. The file has the
@@ -43,7 +44,7 @@ func (sf structForm) write(s *schema, internal string) error {
 
 func writeKits(s *schema, internal string) error {
 	imports := []string{"capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go"}
-	for _, pkg := range []string{"plain", "pb", "pbhook", "polymsg", "capnmsg", "flatmsg"} {
+	for _, pkg := range []string{"plain", "pb", "pbhook", "pbpool", "polymsg", "capnmsg", "flatmsg"} {
 		imports = append(imports, s.module+pkg)
 	}
 	return page{schema: s}.write(filepath.Join(internal, "bind", "kits_gen.go"), "bind", "kits", imports...)

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -14,6 +15,15 @@ func plugin(name, parameter string) step {
 	return func(s *schema, dir string, files []*descriptorpb.FileDescriptorProto) error {
 		return s.runPlugin(name, parameter, dir, files)
 	}
+}
+
+// pooled adds vtprotobuf's methods, which take parts of messages from pools.
+func pooled(s *schema, dir string, files []*descriptorpb.FileDescriptorProto) error {
+	parameter := "features=size+marshal+unmarshal+pool"
+	for _, md := range s.Messages {
+		parameter += fmt.Sprintf(",pool=%spbpool.%s", registered, md.Name())
+	}
+	return s.runPlugin("protoc-gen-go-vtproto", parameter, dir, files)
 }
 
 // protobufFiles returns the schema's files, moved to a Go package, and to the protobuf package of

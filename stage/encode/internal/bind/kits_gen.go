@@ -9,6 +9,7 @@ import (
 	"postage/stage/encode/internal/flatmsg"
 	"postage/stage/encode/internal/pb"
 	"postage/stage/encode/internal/pbhook"
+	"postage/stage/encode/internal/pbpool"
 	"postage/stage/encode/internal/plain"
 	"postage/stage/encode/internal/polymsg"
 )
@@ -19,7 +20,9 @@ type BenchmarkKit struct {
 	Plain       Form[plain.Benchmark, plain.Benchmark]
 	Protobuf    Form[plain.Benchmark, pb.Benchmark]
 	Hooked      Form[plain.Benchmark, pbhook.Benchmark]
+	Pooled      Form[plain.Benchmark, pbpool.Benchmark]
 	Polyglot    Form[plain.Benchmark, polymsg.Benchmark]
+	FromPool    func() *pbpool.Benchmark
 	Easyproto   Easyproto[plain.Benchmark]
 	Hyperpb     Hyperpb[plain.Benchmark]
 	Capnp       Capnp[plain.Benchmark, capnmsg.Benchmark]
@@ -49,12 +52,19 @@ func Benchmark() BenchmarkKit {
 			Read: pbhookUseBenchmark,
 			Some: pbhookSomeBenchmark,
 		},
+		Pooled: Form[plain.Benchmark, pbpool.Benchmark]{
+			From: pbpoolFromBenchmark,
+			To:   func(v *pbpool.Benchmark, m *plain.Benchmark) error { pbpoolToBenchmark(v, m); return nil },
+			Read: pbpoolUseBenchmark,
+			Some: pbpoolSomeBenchmark,
+		},
 		Polyglot: Form[plain.Benchmark, polymsg.Benchmark]{
 			From: polymsgFromBenchmark,
 			To:   func(v *polymsg.Benchmark, m *plain.Benchmark) error { polymsgToBenchmark(v, m); return nil },
 			Read: polymsgUseBenchmark,
 			Some: polymsgSomeBenchmark,
 		},
+		FromPool:  pbpool.BenchmarkFromVTPool,
 		Easyproto: Easyproto[plain.Benchmark]{Marshal: easyMarshalBenchmark, Unmarshal: easyDecodeBenchmark, UnmarshalAlias: easyDecodeAliasBenchmark},
 		Hyperpb:   Hyperpb[plain.Benchmark]{Descriptor: (*pb.Benchmark)(nil).ProtoReflect().Descriptor, Form: hyperFormBenchmark},
 		Capnp: Capnp[plain.Benchmark, capnmsg.Benchmark]{
@@ -83,7 +93,9 @@ type BlobKit struct {
 	Plain       Form[plain.Blob, plain.Blob]
 	Protobuf    Form[plain.Blob, pb.Blob]
 	Hooked      Form[plain.Blob, pbhook.Blob]
+	Pooled      Form[plain.Blob, pbpool.Blob]
 	Polyglot    Form[plain.Blob, polymsg.Blob]
+	FromPool    func() *pbpool.Blob
 	Easyproto   Easyproto[plain.Blob]
 	Hyperpb     Hyperpb[plain.Blob]
 	Capnp       Capnp[plain.Blob, capnmsg.Blob]
@@ -113,12 +125,19 @@ func Blob() BlobKit {
 			Read: pbhookUseBlob,
 			Some: pbhookSomeBlob,
 		},
+		Pooled: Form[plain.Blob, pbpool.Blob]{
+			From: pbpoolFromBlob,
+			To:   func(v *pbpool.Blob, m *plain.Blob) error { pbpoolToBlob(v, m); return nil },
+			Read: pbpoolUseBlob,
+			Some: pbpoolSomeBlob,
+		},
 		Polyglot: Form[plain.Blob, polymsg.Blob]{
 			From: polymsgFromBlob,
 			To:   func(v *polymsg.Blob, m *plain.Blob) error { polymsgToBlob(v, m); return nil },
 			Read: polymsgUseBlob,
 			Some: polymsgSomeBlob,
 		},
+		FromPool:  pbpool.BlobFromVTPool,
 		Easyproto: Easyproto[plain.Blob]{Marshal: easyMarshalBlob, Unmarshal: easyDecodeBlob, UnmarshalAlias: easyDecodeAliasBlob},
 		Hyperpb:   Hyperpb[plain.Blob]{Descriptor: (*pb.Blob)(nil).ProtoReflect().Descriptor, Form: hyperFormBlob},
 		Capnp: Capnp[plain.Blob, capnmsg.Blob]{
@@ -144,7 +163,9 @@ type MetricsKit struct {
 	Plain       Form[plain.Metrics, plain.Metrics]
 	Protobuf    Form[plain.Metrics, pb.Metrics]
 	Hooked      Form[plain.Metrics, pbhook.Metrics]
+	Pooled      Form[plain.Metrics, pbpool.Metrics]
 	Polyglot    Form[plain.Metrics, polymsg.Metrics]
+	FromPool    func() *pbpool.Metrics
 	Easyproto   Easyproto[plain.Metrics]
 	Hyperpb     Hyperpb[plain.Metrics]
 	Capnp       Capnp[plain.Metrics, capnmsg.Metrics]
@@ -174,12 +195,19 @@ func Metrics() MetricsKit {
 			Read: pbhookUseMetrics,
 			Some: pbhookSomeMetrics,
 		},
+		Pooled: Form[plain.Metrics, pbpool.Metrics]{
+			From: pbpoolFromMetrics,
+			To:   func(v *pbpool.Metrics, m *plain.Metrics) error { pbpoolToMetrics(v, m); return nil },
+			Read: pbpoolUseMetrics,
+			Some: pbpoolSomeMetrics,
+		},
 		Polyglot: Form[plain.Metrics, polymsg.Metrics]{
 			From: polymsgFromMetrics,
 			To:   func(v *polymsg.Metrics, m *plain.Metrics) error { polymsgToMetrics(v, m); return nil },
 			Read: polymsgUseMetrics,
 			Some: polymsgSomeMetrics,
 		},
+		FromPool:  pbpool.MetricsFromVTPool,
 		Easyproto: Easyproto[plain.Metrics]{Marshal: easyMarshalMetrics, Unmarshal: easyDecodeMetrics, UnmarshalAlias: easyDecodeAliasMetrics},
 		Hyperpb:   Hyperpb[plain.Metrics]{Descriptor: (*pb.Metrics)(nil).ProtoReflect().Descriptor, Form: hyperFormMetrics},
 		Capnp: Capnp[plain.Metrics, capnmsg.Metrics]{
@@ -208,7 +236,9 @@ type OrderKit struct {
 	Plain       Form[plain.Order, plain.Order]
 	Protobuf    Form[plain.Order, pb.Order]
 	Hooked      Form[plain.Order, pbhook.Order]
+	Pooled      Form[plain.Order, pbpool.Order]
 	Polyglot    Form[plain.Order, polymsg.Order]
+	FromPool    func() *pbpool.Order
 	Easyproto   Easyproto[plain.Order]
 	Hyperpb     Hyperpb[plain.Order]
 	Capnp       Capnp[plain.Order, capnmsg.Order]
@@ -238,12 +268,19 @@ func Order() OrderKit {
 			Read: pbhookUseOrder,
 			Some: pbhookSomeOrder,
 		},
+		Pooled: Form[plain.Order, pbpool.Order]{
+			From: pbpoolFromOrder,
+			To:   func(v *pbpool.Order, m *plain.Order) error { pbpoolToOrder(v, m); return nil },
+			Read: pbpoolUseOrder,
+			Some: pbpoolSomeOrder,
+		},
 		Polyglot: Form[plain.Order, polymsg.Order]{
 			From: polymsgFromOrder,
 			To:   func(v *polymsg.Order, m *plain.Order) error { polymsgToOrder(v, m); return nil },
 			Read: polymsgUseOrder,
 			Some: polymsgSomeOrder,
 		},
+		FromPool:  pbpool.OrderFromVTPool,
 		Easyproto: Easyproto[plain.Order]{Marshal: easyMarshalOrder, Unmarshal: easyDecodeOrder, UnmarshalAlias: easyDecodeAliasOrder},
 		Hyperpb:   Hyperpb[plain.Order]{Descriptor: (*pb.Order)(nil).ProtoReflect().Descriptor, Form: hyperFormOrder},
 		Capnp: Capnp[plain.Order, capnmsg.Order]{
@@ -272,7 +309,9 @@ type TinyKit struct {
 	Plain       Form[plain.Tiny, plain.Tiny]
 	Protobuf    Form[plain.Tiny, pb.Tiny]
 	Hooked      Form[plain.Tiny, pbhook.Tiny]
+	Pooled      Form[plain.Tiny, pbpool.Tiny]
 	Polyglot    Form[plain.Tiny, polymsg.Tiny]
+	FromPool    func() *pbpool.Tiny
 	Easyproto   Easyproto[plain.Tiny]
 	Hyperpb     Hyperpb[plain.Tiny]
 	Capnp       Capnp[plain.Tiny, capnmsg.Tiny]
@@ -302,12 +341,19 @@ func Tiny() TinyKit {
 			Read: pbhookUseTiny,
 			Some: pbhookSomeTiny,
 		},
+		Pooled: Form[plain.Tiny, pbpool.Tiny]{
+			From: pbpoolFromTiny,
+			To:   func(v *pbpool.Tiny, m *plain.Tiny) error { pbpoolToTiny(v, m); return nil },
+			Read: pbpoolUseTiny,
+			Some: pbpoolSomeTiny,
+		},
 		Polyglot: Form[plain.Tiny, polymsg.Tiny]{
 			From: polymsgFromTiny,
 			To:   func(v *polymsg.Tiny, m *plain.Tiny) error { polymsgToTiny(v, m); return nil },
 			Read: polymsgUseTiny,
 			Some: polymsgSomeTiny,
 		},
+		FromPool:  pbpool.TinyFromVTPool,
 		Easyproto: Easyproto[plain.Tiny]{Marshal: easyMarshalTiny, Unmarshal: easyDecodeTiny, UnmarshalAlias: easyDecodeAliasTiny},
 		Hyperpb:   Hyperpb[plain.Tiny]{Descriptor: (*pb.Tiny)(nil).ProtoReflect().Descriptor, Form: hyperFormTiny},
 		Capnp: Capnp[plain.Tiny, capnmsg.Tiny]{
