@@ -117,7 +117,7 @@ func (f *loadFlags) pacer() load.Pacer {
 // plan is what the flags say, over a pool's connections.
 func (f *loadFlags) plan(pacer load.Pacer, pool *load.Pool) load.Plan {
 	p := load.Plan{
-		Pacer: pacer, Poisson: f.arrivals == "poisson", Patience: f.wait, Lines: pool.Lines, Targets: pool.Targets, Traffic: pool.Traffic, GiveUp: f.giveUp,
+		Pacer: pacer, Poisson: f.arrivals == "poisson", Patience: f.wait, Lines: pool.Lines, Traffic: pool.Traffic, GiveUp: f.giveUp,
 	}
 	if f.rate.max {
 		p.Most = f.most

@@ -69,7 +69,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.body, "body", "d", "", "`text` or @file (@- is standard input); for gRPC, the message as JSON")
 	flags.StringVar(&f.targets, "targets", "", "`file` (- is standard input) of requests to send in turn, in place of the URL, in vegeta's format of lines")
 	flags.StringVar(&f.data, "data", "", "CSV `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
-	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
+	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format) or HAR `file`, at their recorded times")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
 	f.registerTrust(flags)
 	flags.BoolVar(&f.tickets, "tls-tickets", false, "keep the server's TLS tickets: connections after the first resume its session")

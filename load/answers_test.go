@@ -132,7 +132,7 @@ func TestProtoFiles(t *testing.T) {
 // Successes and failures have percentiles of their own where both are many.
 func TestPercentilesApart(t *testing.T) {
 	t.Parallel()
-	r := &Result{Rate: 100, Planned: 200, Counts: newCounts(nil), Use: Use{Elapsed: time.Second, Processors: 1}}
+	r := &Result{Rate: 100, Planned: 200, Counts: newCounts(), Use: Use{Elapsed: time.Second, Processors: 1}}
 	count := r.Counts
 	now := time.Now()
 	for i := range 200 {

@@ -46,7 +46,7 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 		if err != nil {
 			return err
 		}
-		streams = append(streams, streamRequest{data, r.metadata(), r.group})
+		streams = append(streams, streamRequest{data, r.metadata()})
 		if t.Timeout > 0 && r.Header.Get("Grpc-Timeout") == "" {
 			r.Header.Set("Grpc-Timeout", fmt.Sprintf("%dm", min(max(1, t.Timeout.Milliseconds()), 99_999_999)))
 		}
@@ -54,7 +54,7 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 		fields := fields(http.MethodPost, r.URL.Scheme, r.host(), path,
 			hpack.HeaderField{Name: "content-type", Value: "application/grpc"},
 			hpack.HeaderField{Name: "te", Value: "trailers"})
-		requests = append(requests, http2Request{append(fields, r.fields()...), append(body, data...), r.group})
+		requests = append(requests, http2Request{append(fields, r.fields()...), append(body, data...)})
 	}
 	if method.IsStreamingClient() || method.IsStreamingServer() || t.plain {
 		if t.secure() && t.Request.Header.Get("Host") != "" {

@@ -36,7 +36,6 @@ type streamLine struct {
 type streamRequest struct {
 	message []byte
 	fields  metadata.MD
-	group   int
 }
 
 func openStreams(t *Target, p *Pool, method protoreflect.MethodDescriptor, requests []streamRequest) error {
@@ -103,7 +102,7 @@ func (l *streamLine) Serve(ctx context.Context, w *Work) {
 		default:
 			err = fmt.Errorf("%v: %s", s.Code(), s.Message())
 		}
-		return outcome{group: r.group, status: code, err: err}
+		return outcome{status: code, err: err}
 	})
 }
 

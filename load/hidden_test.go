@@ -127,7 +127,7 @@ func TestNeverBoth(t *testing.T) {
 			}
 			<-ctx.Done()
 			now := time.Now()
-			w.done(-1, taken, now, now, 200, nil)
+			w.done(taken, now, now, 200, nil)
 		}
 	})}})
 	if err != nil || r.Failed() != 1 || r.Account.NotSent != 9 || r.Statuses[200] != 0 {

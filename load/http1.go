@@ -36,7 +36,6 @@ type http1Requests struct {
 type http1Request struct {
 	request []byte
 	head    bool // the answer has no body, whatever its header says
-	group   int
 }
 
 func newHTTP1Request(r *Request) http1Request {
@@ -48,7 +47,7 @@ func newHTTP1Request(r *Request) http1Request {
 	_ = r.Header.WriteSubset(&b, map[string]bool{"Host": true})
 	b.WriteString("\r\n")
 	b.Write(r.Body)
-	return http1Request{b.Bytes(), r.Method == http.MethodHead, r.group}
+	return http1Request{b.Bytes(), r.Method == http.MethodHead}
 }
 
 func openHTTP1(_ context.Context, t *Target, p *Pool) error {
@@ -177,7 +176,7 @@ func (c *http1Lane) settle(now time.Time, err error) {
 func (c *http1Lane) finish(now time.Time, status int, err error) {
 	c.busy, c.idle = false, now
 	c.socket.loop.free.add(c)
-	c.socket.loop.done(c.request.group, c.timing, now, status, err)
+	c.socket.loop.done(c.timing, now, status, err)
 }
 
 func (c *http1Lane) expire(now time.Time) (next time.Time) {

@@ -22,7 +22,6 @@ type http2Requests struct {
 type http2Request struct {
 	fields []hpack.HeaderField
 	body   []byte
-	group  int
 }
 
 // An attempt is a request that is sent, perhaps not for the first time.
@@ -70,7 +69,7 @@ func openHTTP2(_ context.Context, t *Target, p *Pool) error {
 		if len(r.Body) > 0 {
 			fields = append(fields, hpack.HeaderField{Name: "content-length", Value: strconv.Itoa(len(r.Body))})
 		}
-		all = append(all, http2Request{fields, r.Body, r.group})
+		all = append(all, http2Request{fields, r.Body})
 	}
 	return p.addHTTP2(t, all, t.succeeded)
 }
@@ -122,7 +121,7 @@ func (l *http2Lane) begin(t timing) {
 
 // done ends a request.
 func (l *http2Lane) done(a attempt, now time.Time, status int, err error) {
-	l.loop.done(l.requests.all[a.request].group, a.timing, now, status, err)
+	l.loop.done(a.timing, now, status, err)
 }
 
 // newStream returns one that was used before, if there is any.

@@ -82,7 +82,7 @@ func getting(t *testing.T, u *url.URL, dial func(ctx context.Context) (net.Conn,
 
 // loose is a lane whose connections are not of a loop.
 func loose(t *testing.T, room int, verdict func(*stream) (int, error), r http2Request) *http2Lane {
-	work := &Work{run: &run{ctx: t.Context(), requests: t.Context()}, tally: &tally{counts: newCounts(nil)}}
+	work := &Work{run: &run{ctx: t.Context(), requests: t.Context()}, tally: &tally{counts: newCounts()}}
 	return newHTTP2Lane(&loop{work: work, free: vacancies{ring: make([]lane, 1)}}, &http2Requests{all: []http2Request{r}, pick: func() int { return 0 }, room: room, verdict: verdict})
 }
 

@@ -434,7 +434,7 @@ func FuzzHTTP2(f *testing.F) {
 	})
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := loose(t, 4, replied, http2Request{[]hpack.HeaderField{{Name: ":method", Value: "GET"}}, []byte("body"), -1})
+		l := loose(t, 4, replied, http2Request{[]hpack.HeaderField{{Name: ":method", Value: "GET"}}, []byte("body")})
 		c := newHTTP2Conn(l, discard{})
 		l.conn = c
 		for range 3 {

@@ -20,13 +20,24 @@ type Interval struct {
 	Paused time.Duration
 }
 
+// done counts an answer, if there are intervals.
+func (i *Interval) done(d time.Duration, err error) {
+	if i.Latency == nil {
+		return
+	}
+	_ = i.Latency.RecordValue(min(max(1, d.Microseconds()), slowest.Microseconds()))
+	if err != nil {
+		i.Failed++
+	}
+}
+
 // tellIntervals calls Told after each interval. stop tells the last one.
 func (r *run) tellIntervals() (stop func()) {
 	if r.plan.Every == 0 || r.plan.Told == nil {
 		return func() {}
 	}
 	for _, t := range r.tallies {
-		t.interval.open()
+		t.interval.Latency = newMicroseconds()
 	}
 	sum := newMicroseconds()
 	var from time.Duration
@@ -36,12 +47,11 @@ func (r *run) tellIntervals() (stop func()) {
 		sum.Reset()
 		for _, t := range r.tallies {
 			t.mu.Lock()
-			sum.Merge(t.interval.Latency.Histogram)
+			sum.Merge(t.interval.Latency)
 			t.interval.Latency.Reset()
-			in.Paused = max(in.Paused, t.intervalPaused)
-			t.intervalPaused = 0
+			in.Paused = max(in.Paused, t.interval.Paused)
 			in.Failed += t.interval.Failed
-			t.interval.Failed = 0
+			t.interval = Interval{Latency: t.interval.Latency}
 			for status, n := range t.counts.Statuses {
 				in.Statuses[status] += n
 			}

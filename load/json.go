@@ -45,17 +45,7 @@ type Summary struct {
 	BytesReceived *int64   `json:"bytes_received"`
 	FirstByteNS   *float64 `json:"first_byte_mean_ns"`
 
-	Server  *ServerUse      `json:"server"`
-	Targets []TargetSummary `json:"targets"`
-}
-
-// TargetSummary has the figures of one of several targets.
-type TargetSummary struct {
-	Name      string              `json:"name"`
-	Rate      float64             `json:"rate"`
-	Requests  int64               `json:"requests"`
-	Failed    int64               `json:"failed"`
-	LatencyNS map[string]*float64 `json:"latency_ns"`
+	Server *ServerUse `json:"server"`
 }
 
 // Summary returns the result for scripts.
@@ -71,7 +61,6 @@ func (r *Result) Summary() *Summary {
 		Statuses: map[string]int64{}, Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
 		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, GaveUp: text(r.GaveUp), Server: r.Server,
 		Due: r.Attempts() + r.Account.NotSent, Sent: r.Attempts(), Answered: r.Done - r.Failed(), Unanswered: r.Account.Unanswered, NotSent: r.Account.NotSent, PausedNS: r.Paused.Nanoseconds(),
-		Targets: []TargetSummary{},
 	}
 	if r.Rate > 0 {
 		out.Rate = new(r.Rate)
@@ -93,29 +82,24 @@ func (r *Result) Summary() *Summary {
 		out.FirstByteNS = new(float64(r.FirstByte.Sum.Nanoseconds() / n))
 	}
 	known := func(q float64) bool { return out.Valid && r.OnTime(q) }
-	out.LatencyNS = r.Latency.quantiles(1, known)
+	out.LatencyNS = r.Latency.quantiles(known)
 	out.LatencyNS["mean"] = nil
 	if mean, ok := r.mean(); ok && out.Valid {
 		out.LatencyNS["mean"] = new(float64(mean))
 	}
-	out.LeastNS = r.Least.quantiles(1, func(float64) bool { return r.Done > 0 })
-	out.MostNS = r.Latency.quantiles(1, func(q float64) bool {
+	out.LeastNS = r.Least.quantiles(func(float64) bool { return r.Done > 0 })
+	out.MostNS = r.Latency.quantiles(func(q float64) bool {
 		_, _, bounded := r.Between(q)
 		return bounded && r.Done > 0
 	})
 	if r.Messages.Latency.Histogram != nil && out.Valid {
-		out.MessageLatencyNS = r.Messages.Latency.quantiles(1, func(float64) bool { return true })
-	}
-	for i := range r.Targets {
-		t := &r.Targets[i]
-		out.Targets = append(out.Targets, TargetSummary{t.Name, t.Rate(r), t.Done, t.Failed,
-			t.Latency.quantiles(1e3, func(q float64) bool { return known(q) && t.Done > 0 })})
+		out.MessageLatencyNS = r.Messages.Latency.quantiles(func(float64) bool { return true })
 	}
 	return out
 }
 
-// quantiles returns the percentiles times unit; nil for those that are not known.
-func (h Histogram) quantiles(unit float64, known func(q float64) bool) map[string]*float64 {
+// quantiles returns the percentiles; nil for those that are not known.
+func (h Histogram) quantiles(known func(q float64) bool) map[string]*float64 {
 	all := map[string]*float64{}
 	for _, q := range append([]float64{100}, Percentiles...) {
 		name := fmt.Sprintf("p%g", q)
@@ -123,7 +107,7 @@ func (h Histogram) quantiles(unit float64, known func(q float64) bool) map[strin
 			name = "max"
 		}
 		if all[name] = nil; known(q) {
-			all[name] = new(float64(h.ValueAtQuantile(q)) * unit)
+			all[name] = new(float64(h.ValueAtQuantile(q)))
 		}
 	}
 	return all

@@ -39,7 +39,7 @@ func TestInvalidLatenciesAreNull(t *testing.T) {
 func TestSummaryJSON(t *testing.T) {
 	why := "the <name> & version are another's"
 	s := Summary{Version: 3, Achieved: 99.5, Seconds: 10, Requests: 995, Failed: 1, Errors: map[string]int64{"GET <a>": 1}, Statuses: map[string]int64{},
-		Invalid: &why, LatencyNS: map[string]*float64{"p50": nil, "max": nil}, Targets: []TargetSummary{}}
+		Invalid: &why, LatencyNS: map[string]*float64{"p50": nil, "max": nil}}
 	var got bytes.Buffer
 	if err := s.write(&got); err != nil {
 		t.Fatal(err)

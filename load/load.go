@@ -48,7 +48,6 @@ type connecter interface {
 
 func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 	serve(w, func() (o outcome) {
-		o.group = -1
 		o.status, o.err = l.Send(ctx)
 		return o
 	})
@@ -56,7 +55,6 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 
 // An outcome is how one request ended.
 type outcome struct {
-	group  int       // of its target, -1 for none
 	at     time.Time // when it was answered; zero for now
 	begins time.Duration
 	status int
@@ -76,7 +74,7 @@ func serve(w *Work, send func() outcome) {
 			o.at = free
 		}
 		t.begins = o.begins
-		w.done(o.group, t, o.at, later(w.run.pulse.earliest(o.at), t.sent), o.status, o.err)
+		w.done(t, o.at, later(w.run.pulse.earliest(o.at), t.sent), o.status, o.err)
 	}
 }
 
@@ -112,8 +110,6 @@ type Plan struct {
 	Began func(soFar func() *Result)
 	// Lines carry requests at the same time.
 	Lines []Line
-	// Targets are the names of the requests' targets, as Pool has them.
-	Targets []string
 	// Traffic, if set, is Pool.Traffic.
 	Traffic func() Traffic
 }
@@ -199,7 +195,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	r.before = r.plan.Traffic()
 	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
 	for i := range r.tallies {
-		r.tallies[i] = &tally{counts: newCounts(p.Targets)}
+		r.tallies[i] = &tally{counts: newCounts()}
 	}
 	unreachable := time.AfterFunc(cmp.Or(p.GiveUp, math.MaxInt64), func() { r.noConnection(giveUp) })
 	connect(p.Lines, func(line Line) {
@@ -391,7 +387,7 @@ func (u *usage) measure(start time.Time) {
 
 // soFar returns what was measured so far.
 func (r *run) soFar() *Result {
-	result := &Result{Counts: newCounts(nil), Rate: r.rate, Use: Use{Elapsed: max(0, time.Since(r.start)), CPU: -1, Processors: runtime.GOMAXPROCS(0)}}
+	result := &Result{Counts: newCounts(), Rate: r.rate, Use: Use{Elapsed: max(0, time.Since(r.start)), CPU: -1, Processors: runtime.GOMAXPROCS(0)}}
 	result.ended = r.start
 	for _, t := range r.tallies {
 		t.mu.Lock()

@@ -116,7 +116,7 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 
 func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 	t.Parallel()
-	r := &Result{Rate: 100, Achieved: 100, Counts: newCounts(nil), Use: Use{Elapsed: time.Second, Processors: 2, CPU: 1900 * time.Millisecond}}
+	r := &Result{Rate: 100, Achieved: 100, Counts: newCounts(), Use: Use{Elapsed: time.Second, Processors: 2, CPU: 1900 * time.Millisecond}}
 	for range 100 {
 		record(r.Latency, 10*time.Millisecond)
 		record(r.Least, 10*time.Millisecond)

@@ -306,8 +306,8 @@ func (l *loop) begin(now time.Time) {
 }
 
 // done is the end of a request, whose answer was read now.
-func (l *loop) done(group int, t timing, now time.Time, status int, err error) {
-	l.work.done(group, t, now, later(l.clock.earliest(now), t.sent), status, err)
+func (l *loop) done(t timing, now time.Time, status int, err error) {
+	l.work.done(t, now, later(l.clock.earliest(now), t.sent), status, err)
 }
 
 // How long a loop waits at most: it has to notice an interruption and, at a rate, that it did not

@@ -127,7 +127,7 @@ func TestLatenessOfTheTail(t *testing.T) {
 }
 
 func fabricated() *Result {
-	r := &Result{Rate: 100, Achieved: 100, Planned: 100, Counts: newCounts(nil), Use: Use{Elapsed: time.Second, Processors: 2, CPU: time.Second}}
+	r := &Result{Rate: 100, Achieved: 100, Planned: 100, Counts: newCounts(), Use: Use{Elapsed: time.Second, Processors: 2, CPU: time.Second}}
 	r.Account.SentOnTime = 100
 	return r
 }
@@ -148,7 +148,7 @@ func TestPoisson(t *testing.T) {
 				gaps = append(gaps, due.Sub(last).Seconds())
 			}
 			last = due
-			w.done(-1, taken, due, due, 0, nil)
+			w.done(taken, due, due, 0, nil)
 		}
 	})}})
 	if r.Done < 1700 || r.Done > 2300 {

@@ -34,7 +34,7 @@ func (r *Result) Part() Part {
 // some time unless it lasted for its Duration. It adds their histograms bucket by bucket. NotSent
 // counts what none of them has reported as sent. Parts have histograms.
 func Merge(p *Plan, parts []Part, lasted time.Duration) *Result {
-	r := &Result{Counts: newCounts(nil), Rate: rate(p.Pacer), Planned: p.requests()}
+	r := &Result{Counts: newCounts(), Rate: rate(p.Pacer), Planned: p.requests()}
 	var sent int64
 	for _, part := range slices.SortedFunc(slices.Values(parts), func(a, b Part) int { return cmp.Or(a.Worker-b.Worker, cmp.Compare(a.Name, b.Name)) }) {
 		r.add(&part.Counts)

@@ -142,34 +142,3 @@ func TestReadyLate(t *testing.T) {
 		t.Errorf("%d requests of the second half, began %v", result.Planned, began)
 	}
 }
-
-// Each target's figures are added too.
-func TestMergeTargets(t *testing.T) {
-	t.Parallel()
-	var parts []Part
-	for i := range int64(3) {
-		r := fabricated()
-		for range 10 {
-			record(r.Latency, time.Millisecond)
-		}
-		for _, name := range []string{"GET /a", "GET /b"} {
-			of := TargetResult{Name: name, Failed: i}
-			for range 5 {
-				of.done(time.Duration(i+1)*time.Millisecond, nil)
-			}
-			r.Targets = append(r.Targets, of)
-		}
-		part := reported(t, r)
-		part.Worker = int(i)
-		parts = append(parts, part)
-	}
-	merged := Merge(&Plan{Pacer: Constant{30, time.Second}, Workers: 3}, parts, time.Hour)
-	if len(merged.Targets) != 2 {
-		t.Fatalf("%+v", merged)
-	}
-	for _, of := range merged.Targets {
-		if of.Done != 15 || of.Failed != 3 || of.Latency.Max()/1000 != 3 || of.Latency.Min()/1000 != 1 {
-			t.Errorf("%s: %d, %d failed, %d to %d us", of.Name, of.Done, of.Failed, of.Latency.Min(), of.Latency.Max())
-		}
-	}
-}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -32,23 +31,19 @@ type Replay struct {
 // mostReplayed is the most requests that are replayed: each takes about 1 KB.
 const mostReplayed = 500_000
 
-// ReadReplay reads an access log (the combined and common formats of nginx and Apache, or one JSON
-// object a line) or a HAR file. Requests go to base. For a HAR file base may be nil; they then go
-// to the server of the first entry. They are sent speed times as fast as they once were.
+// ReadReplay reads an access log (the combined and common formats of nginx and Apache) or a HAR file.
+// Requests go to base. For a HAR file base may be nil; they then go to the server of the first entry.
+// They are sent speed times as fast as they once were.
 func ReadReplay(path string, base *url.URL, speed float64) (*Replay, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	r := new(Replay)
-	var har struct{ Log struct{ Entries []harEntry } }
-	switch {
-	case !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
-		err = r.readLines(text, base, fromCombined)
-	case json.Unmarshal(text, &har) == nil && har.Log.Entries != nil:
-		err = r.readHAR(har.Log.Entries, base)
-	default:
-		err = r.readLines(text, base, fromJSON)
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		err = r.readHAR(text, base)
+	} else {
+		err = r.readLines(text, base)
 	}
 	if err == nil && len(r.Requests) == 0 {
 		err = errors.New("it has no requests")
@@ -122,7 +117,7 @@ var token = regexp.MustCompile("^[A-Z]+$")
 
 // readLines reads a log of lines. A line without a time is an error. Servers log a line without a
 // request for clients that speak another protocol.
-func (r *Replay) readLines(text []byte, base *url.URL, read func(line []byte) (at time.Time, method, target string, err error)) error {
+func (r *Replay) readLines(text []byte, base *url.URL) error {
 	if base == nil {
 		return errors.New("an access log does not name its server: give a URL")
 	}
@@ -132,7 +127,7 @@ func (r *Replay) readLines(text []byte, base *url.URL, read func(line []byte) (a
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		at, method, target, err := read(line)
+		at, method, target, err := fromCombined(line)
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
@@ -144,76 +139,15 @@ func (r *Replay) readLines(text []byte, base *url.URL, read func(line []byte) (a
 	return nil
 }
 
-// combinedTime is the time format of the common log format.
-const combinedTime = "02/Jan/2006:15:04:05 -0700"
-
 var combined = regexp.MustCompile(`\[(\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "(?:([A-Z]+) (\S+)[^"]*)?`)
 
 func fromCombined(line []byte) (at time.Time, method, target string, err error) {
 	m := combined.FindSubmatch(line)
 	if m == nil {
-		return at, "", "", errors.New(`want the combined log format, such as … [02/Jan/2026:15:04:05 +0000] "GET / HTTP/1.1" …, a JSON object a line, or a HAR file`)
+		return at, "", "", errors.New(`want the combined log format, such as … [02/Jan/2026:15:04:05 +0000] "GET / HTTP/1.1" …, or a HAR file`)
 	}
-	at, err = time.Parse(combinedTime, string(m[1]))
+	at, err = time.Parse("02/Jan/2006:15:04:05 -0700", string(m[1]))
 	return at, string(m[2]), string(m[3]), err
-}
-
-// fromJSON reads a line with the names that nginx's variables, Caddy, Traefik and most loggers use.
-func fromJSON(line []byte) (at time.Time, method, target string, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	decoder.UseNumber()
-	var fields map[string]any
-	if err := decoder.Decode(&fields); err != nil {
-		return at, "", "", err
-	}
-	text := func(names ...string) string {
-		for _, name := range names {
-			switch v := fields[name].(type) {
-			case string:
-				return v
-			case json.Number:
-				return v.String()
-			}
-		}
-		return ""
-	}
-	when := text("msec", "ts", "time_iso8601", "timestamp", "@timestamp", "StartUTC", "time", "time_local")
-	if at, err = parseTime(when); err != nil {
-		return at, "", "", err
-	}
-	if inner, ok := fields["request"].(map[string]any); ok {
-		fields = inner
-	}
-	method, target = text("request_method", "method", "RequestMethod"), text("request_uri", "uri", "RequestPath", "path", "url")
-	if method == "" {
-		parts := strings.Fields(text("request"))
-		if len(parts) >= 2 {
-			method, target = parts[0], parts[1]
-		}
-	}
-	return at, method, target, nil
-}
-
-// parseTime reads a time in seconds, milli-, micro- or nanoseconds since 1970, in the format of RFC
-// 3339, or in that of the combined log format.
-func parseTime(text string) (time.Time, error) {
-	if n, err := strconv.ParseFloat(text, 64); err == nil && n < 1e20 {
-		if n < 1e11 { // seconds
-			n *= 1e3
-		}
-		if n < 1e14 { // milliseconds
-			n *= 1e3
-		} else if n >= 1e17 { // nanoseconds
-			n /= 1e3
-		}
-		return time.UnixMicro(int64(n)), nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, combinedTime} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("its time is %q: want one field of time, ts, msec, timestamp or time_iso8601, in seconds since 1970 or such as 2026-01-02T15:04:05Z", text)
 }
 
 // A harEntry is an exchange, http://www.softwareishard.com/blog/har-12-spec/#entries.
@@ -246,9 +180,13 @@ func (e *harEntry) body() (body []byte, known bool) {
 	return []byte(strings.Join(pairs, "&")), strings.HasPrefix(data.MimeType, "application/x-www-form-urlencoded")
 }
 
-func (r *Replay) readHAR(entries []harEntry, base *url.URL) error {
+func (r *Replay) readHAR(text []byte, base *url.URL) error {
+	var har struct{ Log struct{ Entries []harEntry } }
+	if err := json.Unmarshal(text, &har); err != nil {
+		return fmt.Errorf("want a HAR file, or an access log in the combined format: %w", err)
+	}
 	host := ""
-	for i, entry := range entries {
+	for i, entry := range har.Log.Entries {
 		u, err := url.Parse(entry.Request.URL)
 		other := err != nil || u.Scheme != "http" && u.Scheme != "https"
 		if !other && host == "" {

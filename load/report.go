@@ -53,9 +53,6 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("answers   begin %v after a request was sent, in the mean", rounded(r.FirstByte.Sum.Nanoseconds()/n))
 	}
 	r.writeLatencies(p)
-	for _, t := range r.Targets {
-		p("target    %s: %d, %.1f/s, %d failed%s", t.Name, t.Done, t.Rate(r), t.Failed, t.percentiles(r))
-	}
 	if r.Messages.Sent+r.Messages.Received > 0 {
 		p("messages  %d sent, %d received", r.Messages.Sent, r.Messages.Received)
 	}
@@ -101,11 +98,6 @@ func (r *Result) writeLatencies(p func(format string, a ...any)) {
 	}
 }
 
-// Rate is the target's answers a second.
-func (t *TargetResult) Rate(r *Result) float64 {
-	return r.perSecond(t.Done)
-}
-
 func (r *Result) perSecond(n int64) float64 {
 	return float64(n) / max(r.Elapsed, time.Millisecond).Seconds()
 }
@@ -113,14 +105,6 @@ func (r *Result) perSecond(n int64) float64 {
 // meanConnect is how long a connection took to make.
 func (t Traffic) meanConnect() time.Duration {
 	return rounded(t.Connecting.Nanoseconds() / max(1, t.Connections))
-}
-
-func (t *TargetResult) percentiles(r *Result) string {
-	if r.Invalid() != "" || t.Done == 0 {
-		return ""
-	}
-	us := func(n int64) time.Duration { return rounded(n * 1000) }
-	return fmt.Sprintf(", p50 %v, p99 %v, max %v", us(t.Latency.ValueAtQuantile(50)), us(t.Latency.ValueAtQuantile(99)), us(t.Latency.Max()))
 }
 
 // shownPercentiles are those that at least one request was slower than.

@@ -23,10 +23,6 @@ type Request struct {
 	URL    *url.URL // its scheme says whether TLS is used: http or https
 	Header http.Header
 	Body   []byte
-	// Target is the name under which its figures are counted apart; "" for none.
-	Target string
-
-	group int // the target's number among the pool's, from 0; -1 for none
 }
 
 // check completes a request and rejects what its protocol does not allow.

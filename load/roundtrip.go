@@ -85,7 +85,6 @@ func notFollowed(*http.Request, []*http.Request) error { return http.ErrUseLastR
 // send sends a request and reads the whole answer.
 func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 	request := l.take()
-	o.group = request.group
 	r := (&http.Request{
 		Method: request.Method, URL: request.URL, Host: request.host(), Header: request.Header.Clone(),
 	}).WithContext(ctx)

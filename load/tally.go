@@ -34,9 +34,7 @@ type Counts struct {
 	Paused    time.Duration
 	Messages  Messages
 	FirstByte FirstByte
-	// Targets has the figures of each of Plan.Targets.
-	Targets []TargetResult
-	ended   time.Time // when the last answer came
+	ended     time.Time // when the last answer came
 }
 
 // An Account says what became of the requests that were due.
@@ -67,14 +65,6 @@ type Messages struct {
 	Latency Histogram
 }
 
-// TargetResult has the answers of one target, and how many of them failed. Its latencies are in
-// microseconds.
-type TargetResult struct {
-	Name         string
-	Done, Failed int64
-	Latency      Histogram
-}
-
 // A Histogram is written in HdrHistogram's compressed form, in JSON too.
 type Histogram struct{ *hdrhistogram.Histogram }
 
@@ -97,10 +87,9 @@ func (h *Histogram) UnmarshalText(text []byte) (err error) {
 // A tally counts the outcomes of requests. Several lines share one: a tally for each connection
 // would take 0.5 MB apiece.
 type tally struct {
-	mu             sync.Mutex
-	counts         Counts
-	interval       TargetResult // since the interval began; without a histogram if Plan.Every is 0
-	intervalPaused time.Duration
+	mu       sync.Mutex
+	counts   Counts
+	interval Interval // without a histogram if Plan.Every is 0
 }
 
 // slowest is the longest latency that is recorded; longer ones count as this.
@@ -115,12 +104,8 @@ func newMicroseconds() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, slowest.Microseconds(), 2)
 }
 
-func newCounts(targets []string) Counts {
-	c := Counts{Latency: newLatencies(), Least: newLatencies(), Account: Account{Limits: map[string]int64{}}, Errors: map[string]int64{}, Statuses: map[int]int64{}}
-	for _, name := range targets {
-		c.Targets = append(c.Targets, TargetResult{Name: name})
-	}
-	return c
+func newCounts() Counts {
+	return Counts{Latency: newLatencies(), Least: newLatencies(), Account: Account{Limits: map[string]int64{}}, Errors: map[string]int64{}, Statuses: map[int]int64{}}
 }
 
 // done counts an answer.
@@ -162,20 +147,6 @@ func record(h Histogram, d time.Duration) {
 	_ = h.RecordValue(min(max(1, d.Nanoseconds()), slowest.Nanoseconds()))
 }
 
-func (t *TargetResult) open() {
-	if t.Latency.Histogram == nil {
-		t.Latency.Histogram = newMicroseconds()
-	}
-}
-
-func (t *TargetResult) done(d time.Duration, err error) {
-	t.open()
-	_ = t.Latency.RecordValue(min(max(1, d.Microseconds()), slowest.Microseconds()))
-	if t.Done++; err != nil {
-		t.Failed++
-	}
-}
-
 // add adds other counts, which must not change meanwhile.
 func (c *Counts) add(other *Counts) {
 	c.Latency.Merge(other.Latency.Histogram)
@@ -197,17 +168,6 @@ func (c *Counts) add(other *Counts) {
 	c.Account.NotSent += other.Account.NotSent
 	c.Paused = max(c.Paused, other.Paused) // they run side by side
 	c.Account.Unanswered += other.Account.Unanswered
-	for i, from := range other.Targets {
-		if i == len(c.Targets) {
-			c.Targets = append(c.Targets, TargetResult{Name: from.Name})
-		}
-		to := &c.Targets[i]
-		if to.open(); from.Done > 0 {
-			to.Latency.Merge(from.Latency.Histogram)
-			to.Done += from.Done
-			to.Failed += from.Failed
-		}
-	}
 	c.FirstByte.Answers += other.FirstByte.Answers
 	c.FirstByte.Sum += other.FirstByte.Sum
 	c.Messages.Sent += other.Messages.Sent

@@ -68,9 +68,7 @@ func (t *Target) All() []Request {
 
 // Pool is a target's connections.
 type Pool struct {
-	Lines []Line
-	// Targets are the names of the requests' targets, for Plan.Targets.
-	Targets []string
+	Lines   []Line
 	closers []func() error
 	meter   *meter
 }
@@ -111,7 +109,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if !t.Cookies && t.linked() {
 		return nil, errors.New("load: {{.json.…}}, {{.header.…}} and {{.cookie.…}} are values of a visitor's earlier answers: visitors come with cookies (--cookies)")
 	}
-	p := &Pool{Targets: t.group(), meter: t.meter}
+	p := &Pool{meter: t.meter}
 	if err := open(ctx, t, p); err != nil {
 		return nil, errors.Join(fmt.Errorf("load: %w", err), p.Close())
 	}
@@ -136,32 +134,6 @@ func (t *Target) checkRequests() error {
 	}
 	t.Request = t.Requests[0]
 	return nil
-}
-
-// mostTargets is how many targets are counted apart. More would take too much memory.
-const mostTargets = 100
-
-// group numbers the targets of the requests, and returns their names; none if there are too many.
-func (t *Target) group() (names []string) {
-	numbers := map[string]int{}
-	for i := range t.Requests {
-		r := &t.Requests[i]
-		n, known := numbers[r.Target]
-		if !known {
-			if n = -1; r.Target != "" {
-				n, names = len(names), append(names, r.Target)
-			}
-			numbers[r.Target] = n
-		}
-		r.group = n
-	}
-	if len(names) > mostTargets {
-		for i := range t.Requests {
-			t.Requests[i].group = -1
-		}
-		return nil
-	}
-	return names
 }
 
 // inTurn returns a function that returns the things in turn. Several goroutines may call it.

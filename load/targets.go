@@ -23,8 +23,7 @@ var newRequest = regexp.MustCompile(`^[A-Z]+\s+\S+://`)
 
 // ReadTargets reads requests in vegeta's format (https://github.com/tsenart/vegeta#http-format):
 // lines with a method and a URL, header fields, "@file" for a body, and an empty line between
-// requests. A body's file is looked for beside the targets' file. Requests with the same method and
-// URL have the same target.
+// requests. A body's file is looked for beside the targets' file.
 func ReadTargets(path string) (out []Request, err error) {
 	text, err := readAll(path)
 	if err != nil {
@@ -47,7 +46,7 @@ func ReadTargets(path string) (out []Request, err error) {
 			if err != nil {
 				return nil, fail(fmt.Errorf("want a method and a URL: %w", err))
 			}
-			out = append(out, Request{Method: method, URL: u, Header: http.Header{}, Target: method + " " + unescapeBraces(u.RequestURI())})
+			out = append(out, Request{Method: method, URL: u, Header: http.Header{}})
 			r = &out[len(out)-1]
 		case strings.HasPrefix(line, "@"):
 			file := line[1:]

@@ -110,46 +110,6 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// Each target has figures of its own, those that the server counted, however often it is in the file.
-func TestTargetFigures(t *testing.T) {
-	t.Parallel()
-	for _, proto := range []string{"http1", "http2"} {
-		var mu sync.Mutex
-		got := map[string]int64{}
-		server := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			if got[r.URL.Path]++; r.URL.Path == "/c" {
-				w.WriteHeader(http.StatusTeapot)
-			}
-		}))
-		requests, err := ReadTargets(file(t, "targets", fmt.Sprintf("GET %[1]s/a\nGET %[1]s/b\nGET %[1]s/a\nGET %[1]s/c\n", server.URL)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pool := opened(t, &Target{Proto: proto, Conns: 2, Streams: 2, Requests: requests})
-		r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: pool.Lines, Targets: pool.Targets})
-		if err != nil || r.Done != 100 || len(r.Targets) != 3 {
-			t.Fatalf("%v, %+v", err, r)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		for i, want := range []struct {
-			name         string
-			done, failed int64
-		}{{"GET /a", 50, 0}, {"GET /b", 25, 0}, {"GET /c", 25, 25}} {
-			one := r.Targets[i]
-			if one.Name != want.name || one.Done != want.done || one.Failed != want.failed || one.Latency.TotalCount() != want.done || got[want.name[4:]] != want.done {
-				t.Errorf("%s: %+v, and the server counted %v", proto, one, got)
-			}
-		}
-		var table strings.Builder
-		if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "target    GET /c: 25, ") {
-			t.Errorf("%v\n%s", err, table.String())
-		}
-	}
-}
-
 // Of a long file as many rows are used as fit.
 func TestManyValues(t *testing.T) {
 	t.Parallel()

@@ -94,13 +94,12 @@ func (w *Work) paused(missed time.Duration) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
 	w.tally.counts.Paused += missed
-	w.tally.intervalPaused += missed
+	w.tally.interval.Paused += missed
 }
 
-// done counts the outcome of a request to one of the targets, -1 for none: its status (0 if there
-// was no answer), and the error if it was not a success. Its answer was read now, and may have come
-// at the earliest time on.
-func (w *Work) done(target int, t timing, now, earliest time.Time, status int, err error) {
+// done counts the outcome of a request: its status (0 if there was no answer), and the error if it
+// was not a success. Its answer was read now, and may have come at the earliest time on.
+func (w *Work) done(t timing, now, earliest time.Time, status int, err error) {
 	if w.run.requests.Err() != nil {
 		if err = context.Cause(w.run.requests); err != errNoAnswer {
 			w.giveUp(t, now)
@@ -121,12 +120,7 @@ func (w *Work) done(target int, t timing, now, earliest time.Time, status int, e
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
 	w.tally.counts.done(t, now, earliest, status, err)
-	if w.tally.interval.Latency.Histogram != nil {
-		w.tally.interval.done(now.Sub(t.due), err)
-	}
-	if targets := w.tally.counts.Targets; target >= 0 && target < len(targets) {
-		targets[target].done(now.Sub(t.due), err)
-	}
+	w.tally.interval.done(now.Sub(t.due), err)
 }
 
 // ownLimit returns which limit of the generator's machine an error is, and what to do; "" for the

@@ -95,7 +95,7 @@ func settled(means [][]float64) int {
 // run sends one slice to a side. It is an error if nothing succeeds: then there is nothing to
 // compare.
 func (s *Side) run(ctx context.Context, plan load.Plan, rate float64, lasts time.Duration, seed uint64) (*load.Result, error) {
-	plan.Lines, plan.Targets, plan.Seed = s.Pool.Lines, nil, seed
+	plan.Lines, plan.Seed = s.Pool.Lines, seed
 	plan.Pacer = load.Constant{Rate: rate, For: lasts}
 	r, err := load.Run(ctx, plan)
 	if err == nil && ctx.Err() == nil {
