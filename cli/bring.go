@@ -421,7 +421,7 @@ func (p program) proveCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			suites, err := p.suites.made(cmd, nil)
+			suites, err := p.suites.made(nil)
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 
 	"postage/internal/feature/show"
 	"postage/internal/kit/report"
+	"postage/internal/sys/machine"
 	"postage/record"
 )
 
@@ -40,11 +41,11 @@ measured so far.`,
 						return hinted(fmt.Errorf("--%s goes with --calibrate", flag), "`postage doctor --help` shows the flags")
 					}
 				}
-				machine := record.ThisMachine(time.Second)
+				this := machine.Read(time.Second)
 				if asJSON {
-					return doctorJSON(cmd.OutOrStdout(), &machine, nil)
+					return doctorJSON(cmd.OutOrStdout(), &this, nil)
 				}
-				_, err := io.WriteString(cmd.OutOrStdout(), describe(&machine))
+				_, err := io.WriteString(cmd.OutOrStdout(), describe(&this))
 				return err
 			}
 			if comparisons < 1 {

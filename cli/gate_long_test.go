@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"postage/internal/feature/build"
+	"postage/internal/sys/machine"
 	"postage/internal/verdict"
 	"postage/lab"
 	"postage/record"
@@ -188,7 +189,7 @@ func (r *realRuns) gate(name, old, now string, layouts int) *verdict.Changes {
 		r.Fatal(err)
 	}
 	plan := lab.NewPlan(lab.Against(entries, builds[0], builds[1]), 36*time.Second)
-	rec := lab.NewRecord(plan, record.Run{Seed: record.DefaultSeed, Precision: 0.005, Budget: 36 * time.Second}, record.ThisMachine(0))
+	rec := lab.NewRecord(plan, record.Run{Seed: record.DefaultSeed, Precision: 0.005, Budget: 36 * time.Second}, machine.Read(0))
 	conductor := &lab.Conductor{Command: builds[0].Commands[0], Save: func(rec *record.Record) error { return rec.Save(filepath.Join(r.kept, name+".txt")) }}
 	if err := conductor.Run(r.Context(), plan.Entries, rec); err != nil {
 		r.Fatal(err)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -19,8 +18,8 @@ func (p program) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN...]",
 		Short: "List the cases and rows that can be measured",
-		Long: `Without a pattern it lists, for each stage, its question, its cases and the options of
-a run that refine them. Cases that differ in one key share a line, which is a pattern
+		Long: `Without a pattern it lists, for each stage, its question, its cases and the options that
+refine them, by their names in a pattern: defaults before the first |. Cases that differ in one key share a line, which is a pattern
 for them. A star marks what a first look takes.
 
 With a pattern it lists the rows: contender, role, module, what the proof checks.
@@ -32,10 +31,9 @@ With a pattern it lists the rows: contender, role, module, what the proof checks
   postage list {case}/{part}`),
 		ValidArgsFunction: p.suites.completePatterns,
 	}
-	_, twice := p.suites.addOptions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		suites, err := p.suites.made(cmd, args)
-		if err := cmp.Or(twice, err); err != nil {
+		suites, err := p.suites.made(args)
+		if err != nil {
 			return err
 		}
 		patterns := args
@@ -43,7 +41,7 @@ With a pattern it lists the rows: contender, role, module, what the proof checks
 			patterns = nil
 		}
 		entries, err := lab.Find(suites, patterns)
-		if err := cmp.Or(err, unusedOption(cmd, entries)); err != nil {
+		if err != nil {
 			return err
 		}
 		if len(args) > 0 {
@@ -71,7 +69,7 @@ func listCases(cmd *cobra.Command, suites []lab.Suite) error {
 		}
 		line := ""
 		for _, o := range s.Options {
-			text := "  --" + o.FlagName() + " " + valuesText(&o)
+			text := "  " + o.Name + "=" + valuesText(&o)
 			if line != "" && len(line)+len(text) > helpWidth {
 				fmt.Fprintln(&b, line)
 				line = ""

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/feature/build"
+	"postage/internal/sys/machine"
 	"postage/internal/sys/proc"
 	"postage/lab"
 	"postage/record"
@@ -152,7 +153,7 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 
 // goOn finds which entries a resumed run measures further.
 func (m *measurement) goOn(cmd *cobra.Command, all []lab.Entry) (err error) {
-	if m.entries, err = lab.Resume(m.rec, all, record.ThisMachine(0), m.budget); err != nil {
+	if m.entries, err = lab.Resume(m.rec, all, machine.Read(0), m.budget); err != nil {
 		return err
 	}
 	say(cmd, "resuming %s, which has %d blocks, for %v", m.out, len(m.rec.Blocks), m.budget.Round(time.Second))
@@ -189,7 +190,7 @@ func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, 
 		out = newRecordName(prefix, started)
 	}
 	run.Started = started.UTC().Truncate(time.Second)
-	rec := lab.NewRecord(plan, run, record.ThisMachine(200*time.Millisecond))
+	rec := lab.NewRecord(plan, run, machine.Read(200*time.Millisecond))
 	return rec, out, rec.Save(out)
 }
 

@@ -25,6 +25,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"postage/internal/feature/profile"
+	"postage/internal/sys/machine"
 	"postage/internal/test/recordtest"
 	"postage/record"
 )
@@ -120,7 +121,7 @@ func TestProfileWrongInput(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	other := &record.Record{Run: record.Run{Version: record.Version}, Machine: record.ThisMachine(0)}
+	other := &record.Record{Run: record.Run{Version: record.Version}, Machine: machine.Read(0)}
 	if err := other.Save("other.txt"); err != nil {
 		t.Fatal(err)
 	}

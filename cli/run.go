@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,12 +84,10 @@ interrupted.`,
 	f.Lookup("resume").Usage += "; repeat the flags or variables that name your own servers"
 	flags.worldFlags.register(cmd)
 	clash := p.suites.addFlags(cmd)
-	options, twice := p.suites.addOptions(cmd)
-	cmd.PreRunE = func(*cobra.Command, []string) error { return errors.Join(clash, twice) }
+	cmd.PreRunE = func(*cobra.Command, []string) error { return clash }
 	helpInGroups(cmd, "budget precision out resume against vary list json markdown",
 		flagGroup{"How long, and how narrow", "budget precision"},
 		flagGroup{"What is measured, and how", "seed heap gogc cpu against vary layouts list"},
-		flagGroup{"Options of the cases: what stands before | holds without the flag", strings.Join(options, " ")},
 		flagGroup{"The record and the output", "out resume json markdown"})
 	return cmd
 }
@@ -100,7 +97,7 @@ func (all suites) checkRun(cmd *cobra.Command, patterns []string, flags *runFlag
 	if err := flags.worldFlags.parse(cmd); err != nil {
 		return err
 	}
-	if err := flags.measureFlags.check(cmd, patterns, append([]string{"cpu", "heap", "gogc", "seed", "list"}, optionNames(cmd)...)...); err != nil {
+	if err := flags.measureFlags.check(cmd, patterns, "cpu", "heap", "gogc", "seed", "list"); err != nil {
 		return err
 	}
 	if !flags.one() && slices.ContainsFunc(all, func(s lab.Suite) bool { return s.Brought }) {

@@ -44,7 +44,7 @@ func TestDSNNamesRows(t *testing.T) {
 	}()
 	out := filepath.Join(t.TempDir(), "r.txt")
 	dsn := server.DSN(pgtest.TCP)
-	cmd := exec.Command(built(t), "run", "Store/phase=update/call=unnest", "--rows", "100", "--dsn", dsn, "--budget", "90s", "--precision", "50%", "--out", out)
+	cmd := exec.Command(built(t), "run", "Store/phase=update/rows=100/call=unnest", "--dsn", dsn, "--budget", "90s", "--precision", "50%", "--out", out)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
@@ -60,7 +60,7 @@ func TestDSNNamesRows(t *testing.T) {
 			t.Errorf("%s: %s", row.Name, row.Proof)
 		}
 	}
-	code, _, stderr := command("run", "--list", "Store/phase=update", "--dsn", dsn, "--fsync", "off")
+	code, _, stderr := command("run", "--list", "Store/phase=update/fsync=off", "--dsn", dsn)
 	if code != exitUsage || !strings.Contains(stderr, "fsync=off was asked for, and the server in use has fsync=on") {
 		t.Errorf("exit status %d, %s", code, stderr)
 	}
@@ -74,11 +74,11 @@ func TestOptions(t *testing.T) {
 		code int
 		want string
 	}{
-		{"list Store/peer=sink --rows 100,100000 --size 200B", exitOK, "Store/peer=sink/rows=100000/size=200B/transport=unix"},
-		{"run --list Send/slice=inflight --inflight 64", exitOK, "Send/slice=inflight/tls=on/reuse=yes/inflight=64/conns=64"},
-		{"run --list Apply/op=get --inflight 8 --apiserver kcp", exitOK, "Apply/server=kcp/fsync=off/op=get/kind=configmap/inflight=8"},
-		{"list Store/peer=sink --rows 3", exitUsage, "rows=3: none of the rows has it"},
-		{"run --list Store/op=direct --rows 100", exitUsage, "rows=100: none of the rows has it"},
+		{"list Store/peer=sink/rows=100,100000/size=200B", exitOK, "Store/peer=sink/rows=100000/size=200B/transport=unix"},
+		{"run --list Send/slice=inflight/inflight=64", exitOK, "Send/slice=inflight/tls=on/reuse=yes/inflight=64/conns=64"},
+		{"run --list Apply/op=get/inflight=8/server=kcp", exitOK, "Apply/server=kcp/fsync=off/op=get/kind=configmap/inflight=8"},
+		{"list Store/peer=sink/rows=3", exitUsage, `no row has "rows=3"`},
+		{"run --list Store/op=direct/rows=100", exitUsage, "no row has all of its parts"},
 		{"list Send/inflight=64/conns=64", exitOK, "Send/slice=inflight/tls=on/reuse=yes/inflight=64/conns=64"},
 		{"run --list Route/peer=postgres/codec=pbfast --dsn host=/nonexistent", exitOK, "Route/msgs=1/peer=postgres"},
 		{"run --list Apply/server=kcp/op=get", exitOK, "Apply/server=kcp/fsync=off/op=get"},
@@ -102,7 +102,7 @@ func TestListIsOnePage(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{"op=direct", "--rows 1000|100|100000", "--answer 100k|1k|5m", "op=crud/limiter=default"} {
+	for _, want := range []string{"op=direct", "rows=1000|100|100000", "answer=100k|1k|5m", "op=crud/limiter=default"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in\n%s", want, stdout)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/internal/kit/words"
+	"postage/internal/sys/machine"
 	"postage/lab"
 	"postage/record"
 )
@@ -73,7 +74,7 @@ func (f *worldFlags) fits(entries []lab.Entry) error {
 		return errors.New("--heap and --gogc: no row has a cost that depends on them: with a server, wall time is compared")
 	}
 	grown := float64(workers[most]) * float64(f.world.LiveHeap) * (1 + float64(f.world.GOGC)/100)
-	if memory := record.ThisMachine(0).MemoryBytes; memory > 0 && grown > float64(memory) {
+	if memory := machine.Read(0).MemoryBytes; memory > 0 && grown > float64(memory) {
 		return hinted(fmt.Errorf("--heap: %s of %s may grow to %s together, and this machine has %s",
 			words.Counted(workers[most], "worker"), most, humanize.Bytes(uint64(grown)), humanize.Bytes(uint64(memory))),
 			"name fewer contenders, or a smaller heap or GOGC")

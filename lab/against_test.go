@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"postage/internal/sys/machine"
 	"postage/internal/sys/proc"
 	"postage/internal/verdict"
 	"postage/record"
@@ -77,7 +78,7 @@ func TestAgainst(t *testing.T) {
 	}
 	now := nowBuild(t)
 	plan := Plan{Entries: Against(entries, old, now)}
-	rec := NewRecord(plan, record.Run{Seed: 7, Precision: 0.5, Budget: 3 * time.Minute, GOMAXPROCS: 1}, record.ThisMachine(0))
+	rec := NewRecord(plan, record.Run{Seed: 7, Precision: 0.5, Budget: 3 * time.Minute, GOMAXPROCS: 1}, machine.Read(0))
 	if err := testConductor(t).Run(context.Background(), plan.Entries, rec); err != nil {
 		t.Fatal(err)
 	}

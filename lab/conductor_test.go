@@ -16,6 +16,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"postage/internal/sys/machine"
 	"postage/internal/sys/proc"
 	"postage/internal/verdict"
 	"postage/record"
@@ -291,7 +292,7 @@ func prepared(t *testing.T, budget time.Duration, patterns ...string) ([]Entry, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return entries, NewRecord(Plan{Entries: entries}, record.Run{Seed: 7, Precision: 0.5, Budget: budget, GOMAXPROCS: 1}, record.ThisMachine(0))
+	return entries, NewRecord(Plan{Entries: entries}, record.Run{Seed: 7, Precision: 0.5, Budget: budget, GOMAXPROCS: 1}, machine.Read(0))
 }
 
 // A contender that breaks loses its own row, with the reason, and no other.

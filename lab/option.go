@@ -10,25 +10,14 @@ import (
 )
 
 // Option is a setting that refines some of a suite's cases, such as how many requests are in
-// flight. Rows that have the setting name it: Name=value. Each option is a flag of `run` and of
-// `list`, which options of several suites with one name share.
+// flight. Rows that have the setting name it, and so do patterns for them: Name=value.
 type Option struct {
-	Name    string   // the key in the names of rows, and the flag
-	Doc     string   // what is set, for help and list: "requests in flight"
+	Name    string   // the key in the names of rows
 	Values  []string // the allowed ones
-	Default []string // those without the flag; the first of Values if there are none
-	Flag    string   // the flag's name, if it is not Name
+	Default []string // those of a run that names none; the first of Values if there are none
 }
 
-// FlagName is the option's flag, without dashes.
-func (o *Option) FlagName() string {
-	if o.Flag != "" {
-		return o.Flag
-	}
-	return o.Name
-}
-
-// Defaults are the option's values without its flag.
+// Defaults are the values of a run that names none.
 func (o *Option) Defaults() []string {
 	if len(o.Default) > 0 {
 		return o.Default

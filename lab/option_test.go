@@ -18,7 +18,7 @@ func optioned() Suite {
 		Stage: "post",
 		Options: []Option{
 			{Name: "inflight", Values: []string{"1", "8", "16"}},
-			{Name: "loss", Values: []string{"0%", "2%", "5%"}, Default: []string{"0%", "2%"}, Flag: "lost"},
+			{Name: "loss", Values: []string{"0%", "2%", "5%"}, Default: []string{"0%", "2%"}},
 		},
 		Make: func(set Settings) []Case {
 			return []Case{named("by=foot/inflight=" + set["inflight"]), named("by=air/loss=" + set["loss"]), named("by=sea")}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"postage/internal/stats"
+	"postage/internal/sys/machine"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -49,7 +50,7 @@ func pacedRun(t *testing.T, budget time.Duration, start func(process int) paced)
 			}})
 	}
 	entries := Entries([]Suite{{Stage: "test", Cases: []Case{c}}})
-	rec = NewRecord(Plan{Entries: entries}, record.Run{Seed: 7, Precision: 1e-9, Budget: budget, GOMAXPROCS: 1}, record.ThisMachine(0))
+	rec = NewRecord(Plan{Entries: entries}, record.Run{Seed: 7, Precision: 1e-9, Budget: budget, GOMAXPROCS: 1}, machine.Read(0))
 	synctest.Test(t, func(t *testing.T) {
 		conductor := &Conductor{SetUpPatience: time.Hour, Observe: func(s Status) {
 			if s.Note != "" {
@@ -232,7 +233,7 @@ func TestBatchesOfASlowOldSide(t *testing.T) {
 		return e
 	}
 	entries := []Entry{entry(record.RoleBaseline, false, 1000), entry(record.RoleControl, false, 1000), entry(record.RoleContender, true, 30_000)}
-	rec := NewRecord(Plan{Entries: entries}, record.Run{Seed: 7, Precision: 1e-9, Budget: 10 * time.Second, GOMAXPROCS: 1}, record.ThisMachine(0))
+	rec := NewRecord(Plan{Entries: entries}, record.Run{Seed: 7, Precision: 1e-9, Budget: 10 * time.Second, GOMAXPROCS: 1}, machine.Read(0))
 	synctest.Test(t, func(t *testing.T) {
 		if err := (&Conductor{SetUpPatience: time.Hour}).Run(t.Context(), entries, rec); err != nil {
 			t.Fatal(err)

@@ -3,10 +3,7 @@ package record
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"strconv"
-
-	"postage/internal/sys/proc"
 )
 
 // Machine is the environment that a run was measured in. What could not be found out
@@ -54,15 +51,4 @@ func (m *Machine) Identity() string {
 		virtualised = "yes"
 	}
 	return fmt.Sprintf("%s/%s, %s, %d cores, %s, virtualised: %s", m.GOOS, m.GOARCH, cpu, m.Cores, memory, virtualised)
-}
-
-// portable is what is known on every operating system.
-func portable() Machine {
-	m := Machine{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(), Counters: "available"}
-	if counter, err := proc.OpenInstructions(); err != nil {
-		m.Counters = err.Error()
-	} else {
-		_ = counter.Close()
-	}
-	return m
 }

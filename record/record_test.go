@@ -267,16 +267,6 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-func TestThisMachine(t *testing.T) {
-	m := record.ThisMachine(time.Millisecond)
-	if m.GOOS == "" || m.GOARCH == "" || m.Cores < 1 || !strings.HasPrefix(m.Go, "go") || m.Counters == "" {
-		t.Errorf("%+v", m)
-	}
-	if m.GOOS == "linux" && (m.MemoryBytes <= 0 || m.Kernel == "" || m.Load == nil) {
-		t.Errorf("%+v", m)
-	}
-}
-
 // benchstat reads a record as it stands, in one table, and groups it.
 func TestBenchstatReadsIt(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.txt")

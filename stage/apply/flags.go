@@ -19,7 +19,7 @@ type serverFlags struct {
 }
 
 func (f *serverFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "measure the stage apply on your own cluster, named by this `file`\n(for --apiserver user default POSTAGE_KUBECONFIG; KUBECONFIG is not looked at)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "measure the stage apply on your own cluster, named by this `file`\n(for server=user default POSTAGE_KUBECONFIG; KUBECONFIG is not looked at)")
 	flags.StringVar(&f.context, "context", "", "with --kubeconfig: the `context` to take (default its current one)")
 }
 
@@ -59,7 +59,7 @@ func (f *serverFlags) choose(c *lab.Choice) error {
 	}
 	if slices.ContainsFunc(c.Entries, unbuilt) {
 		c.Entries = slices.DeleteFunc(c.Entries, unbuilt)
-		c.Note = "apply: the serializers alone, because its API server is not built: `postage run apply` builds generic, `postage run apply --apiserver kcp` builds kcp (about 8 minutes, once)"
+		c.Note = "apply: the serializers alone, because its API server is not built: `postage run apply` builds generic, `postage run Apply/server=kcp` builds kcp (about 8 minutes, once)"
 	}
 	return nil
 }

@@ -18,11 +18,10 @@ func Suite() lab.Suite {
 		Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?",
 		Figures: figures(), Flags: use.register, Choose: use.choose, Server: use.server,
 		Options: []lab.Option{
-			{Name: "server", Flag: "apiserver", Doc: "the server, which is built the first time; user is the cluster of POSTAGE_KUBECONFIG",
-				Values: []string{string(apiserver.Generic), string(apiserver.KCP), string(apiserver.Kubernetes), string(apiserver.User)}},
-			{Name: "kind", Doc: "kinds of objects", Values: kindNames(), Default: []string{"configmap", "clusterrole", "release"}},
-			{Name: "inflight", Doc: "requests under way at a time", Values: []string{"1", "8"}},
-			{Name: "fsync", Doc: "whether etcd waits for the disk", Values: []string{"off", "on"}},
+			{Name: "server", Values: []string{string(apiserver.Generic), string(apiserver.KCP), string(apiserver.Kubernetes), string(apiserver.User)}},
+			{Name: "kind", Values: kindNames(), Default: []string{"configmap", "clusterrole", "release"}},
+			{Name: "inflight", Values: []string{"1", "8"}},
+			{Name: "fsync", Values: []string{"off", "on"}},
 		},
 		Make: func(set lab.Settings) []lab.Case { return cases(use, services, set) },
 	}

@@ -76,7 +76,7 @@ func Suite(traffic encode.Traffic, database *lab.Service, stored, sent lab.Suite
 	r := &route{traffic}
 	return lab.Suite{Stage: "route", Doc: "The whole way of " + r.One + ", from struct to row and back: where does its cost go, and what is saved?",
 		Figures: lab.Figures{Spoken: r.spoken, Says: r.says}, Servers: map[string]proc.Server{serverName: r.serve},
-		Options: []lab.Option{{Name: "msgs", Doc: "messages in one request", Values: []string{"1", "100"}}},
+		Options: []lab.Option{{Name: "msgs", Values: []string{"1", "100"}}},
 		Make:    func(set lab.Settings) []lab.Case { return r.cases(set.Int("msgs"), database) },
 		Choose: func(c *lab.Choice) error {
 			onServer := slices.ContainsFunc(c.Entries, func(e lab.Entry) bool { return e.Case.Service != nil })

@@ -6,7 +6,7 @@ import "postage/lab"
 func Suite() lab.Suite {
 	return lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?",
 		Figures: figures(),
-		Options: []lab.Option{{Name: "pad", Doc: "bytes that a message is padded to", Values: []string{padding(false).String(), padding(true).String()}}},
+		Options: []lab.Option{{Name: "pad", Values: []string{padding(false).String(), padding(true).String()}}},
 		Make:    cases}
 }
 

@@ -25,9 +25,9 @@ func Suite() lab.Suite {
 		Flags: use.flags, Choose: use.choose, Make: cases,
 		Figures: figures(), Servers: map[string]proc.Server{greeter.Name: greeter.Serve, link.Name: link.Serve},
 		Options: []lab.Option{
-			{Name: "size", Doc: "payload each way in slice=size", Values: []string{"1k", "hello", "64k", "1m"}},
-			{Name: "inflight", Doc: "requests under way at a time", Values: []string{"8", "1", "64"}},
-			{Name: "answer", Doc: "payload of an answer in slice=answer", Values: []string{"100k", "1k", "5m"}},
+			{Name: "size", Values: []string{"1k", "hello", "64k", "1m"}},
+			{Name: "inflight", Values: []string{"8", "1", "64"}},
+			{Name: "answer", Values: []string{"100k", "1k", "5m"}},
 		}}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"postage/internal/sys/link"
+	"postage/internal/sys/machine"
 	"postage/internal/sys/proc"
 	"postage/internal/verdict"
 	"postage/lab"
@@ -117,7 +118,7 @@ func TestLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := lab.NewRecord(lab.Plan{Entries: entries},
-		record.Run{Seed: 7, Precision: 1000, Budget: 10 * time.Minute, GOMAXPROCS: 2}, record.ThisMachine(0))
+		record.Run{Seed: 7, Precision: 1000, Budget: 10 * time.Minute, GOMAXPROCS: 2}, machine.Read(0))
 	if err := (&lab.Conductor{Command: command}).Run(context.Background(), entries, rec); err != nil {
 		t.Fatal(err)
 	}

@@ -4,10 +4,10 @@
 // # Work
 //
 // One operation writes all rows once: 1000 of 16 KB, as on the published page, or what the options
-// --rows and --size say. A row has an id, three random integers as text, and a JSON document with a
-// string of random letters. Rows are drawn from the run's seed. With --data json the document is an
+// rows=N and size=N say. A row has an id, three random integers as text, and a JSON document with a
+// string of random letters. Rows are drawn from the run's seed. With data=json the document is an
 // order with nested lines, numbers, and words drawn by Zipf's law, which compresses as documents do
-// (random letters are pglz's worst case). With --data typed a row has an int8, a timestamptz, a
+// (random letters are pglz's worst case). With data=typed a row has an int8, a timestamptz, a
 // uuid, a numeric and a text.
 //
 //   - op=direct encodes the page's one Bind message of 16.5 MB, and does not send it.

@@ -31,13 +31,13 @@ func suite(rows ...string) (lab.Suite, *lab.Service) {
 		Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?",
 		Figures: figures(), Servers: map[string]proc.Server{sinkServer: serveSink, link.Name: link.Serve}, Flags: use.flags, Choose: use.choose, Server: use.server,
 		Options: []lab.Option{
-			{Name: "rows", Doc: "rows of a write", Values: rows},
-			{Name: "size", Doc: "size of a row", Values: []string{"16KB", "200B"}},
-			{Name: "data", Doc: "documents of random letters as on the page, of a service's JSON, or typed columns", Values: []string{"letters", dataJSON, dataTyped}},
-			{Name: "column", Doc: "type of the document's column", Values: []string{"jsonb", "text"}},
-			{Name: "compression", Doc: "compression of the document's column", Values: []string{"pglz", "lz4", unnamed}},
-			{Name: "transport", Doc: "how PostgreSQL is reached", Values: []string{string(pgtest.Unix), string(pgtest.TCP)}},
-			{Name: "fsync", Doc: "whether PostgreSQL waits for the disk", Values: []string{"off", "on"}},
+			{Name: "rows", Values: rows},
+			{Name: "size", Values: []string{"16KB", "200B"}},
+			{Name: "data", Values: []string{"letters", dataJSON, dataTyped}},
+			{Name: "column", Values: []string{"jsonb", "text"}},
+			{Name: "compression", Values: []string{"pglz", "lz4", unnamed}},
+			{Name: "transport", Values: []string{string(pgtest.Unix), string(pgtest.TCP)}},
+			{Name: "fsync", Values: []string{"off", "on"}},
 		},
 		Make: func(set lab.Settings) []lab.Case {
 			s := setting{

@@ -1,4 +1,4 @@
-package record
+package machine
 
 import (
 	"os"
@@ -9,11 +9,13 @@ import (
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"postage/record"
 )
 
-// ThisMachine describes the machine. Steal and pressure are taken over the sampling
+// Read describes the machine. Steal and pressure are taken over the sampling
 // time, during which it sleeps; with 0 they are left out.
-func ThisMachine(sampling time.Duration) Machine {
+func Read(sampling time.Duration) record.Machine {
 	m := portable()
 	fs, _ := procfs.NewDefaultFS()
 	cpus, _ := fs.CPUInfo()
