@@ -45,7 +45,7 @@ type Summary struct {
 	BytesReceived *int64   `json:"bytes_received"`
 	FirstByteNS   *float64 `json:"first_byte_mean_ns"`
 
-	Server *ServerUse `json:"server"`
+	Server ServerFigures `json:"server"`
 }
 
 // Summary returns the result for scripts.

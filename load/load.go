@@ -136,7 +136,7 @@ type Result struct {
 	Interrupted bool
 	GaveUp      string
 	// Server is what the server used, nil if it is not known.
-	Server *ServerUse
+	Server ServerFigures
 }
 
 // Use is the time that a run took, and what the generator used.
