@@ -171,7 +171,7 @@ func (f *loadFlags) send(cmd *cobra.Command, plan load.Plan, asserts []load.Obje
 	if err != nil {
 		say(cmd, "%v", err) // what was measured of the requests stays
 	}
-	result.Server = after.Since(&before)
+	result.Server = after.Since(before)
 	return f.write(cmd, result, asserts)
 }
 

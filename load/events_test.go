@@ -73,7 +73,7 @@ func TestGivesUp(t *testing.T) {
 				}
 				return 0, fmt.Errorf("no")
 			})
-			r, err := Run(t.Context(), Plan{Pacer: Constant{100, 10 * time.Second}, GiveUp: 3 * time.Second, Lines: []Line{OneAtATime(sender)}})
+			r, err := Run(t.Context(), Plan{Pacer: Constant{100, 10 * time.Second}, GiveUp: 3 * time.Second, Lines: []Line{sender}})
 			if err != nil || r.GaveUp != want || r.Interrupted == answers {
 				t.Errorf("answers %v: %v, %q, interrupted %v", answers, err, r.GaveUp, r.Interrupted)
 			}
@@ -86,7 +86,7 @@ func TestGivesUpConnecting(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		began := time.Now()
 		tried := func() Traffic { return Traffic{Tried: 1} }
-		r, err := Run(t.Context(), Plan{Pacer: Constant{100, 10 * time.Second}, GiveUp: 3 * time.Second, Traffic: tried, Lines: []Line{OneAtATime(unreachable{})}})
+		r, err := Run(t.Context(), Plan{Pacer: Constant{100, 10 * time.Second}, GiveUp: 3 * time.Second, Traffic: tried, Lines: []Line{unreachable{}}})
 		if took := time.Since(began); err != nil || r.GaveUp != "no connection was made in 3s" || took > 5*time.Second {
 			t.Errorf("%v, %q after %v", err, r.GaveUp, took)
 		}
@@ -103,7 +103,7 @@ func (unreachable) Connect(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (u unreachable) Send(ctx context.Context) (int, error) { return 0, u.Connect(ctx) }
+func (u unreachable) Serve(ctx context.Context, w *Work) { senderFunc(u.Connect).Serve(ctx, w) }
 
 // A worker that takes over long after the start has as much time for its first answer as one that
 // was there.
@@ -118,7 +118,7 @@ func TestGivesUpFromItsOwnStart(t *testing.T) {
 			return 200, nil
 		})
 		late := func(context.Context) (time.Time, error) { return time.Now().Add(-5 * time.Second), nil }
-		r, err := Run(t.Context(), Plan{Pacer: Constant{100, 10 * time.Second}, Ready: late, GiveUp: 3 * time.Second, Lines: []Line{OneAtATime(sender)}})
+		r, err := Run(t.Context(), Plan{Pacer: Constant{100, 10 * time.Second}, Ready: late, GiveUp: 3 * time.Second, Lines: []Line{sender}})
 		if err != nil || r.GaveUp != "" || r.Interrupted {
 			t.Errorf("%v, %q, interrupted %v", err, r.GaveUp, r.Interrupted)
 		}
@@ -127,4 +127,11 @@ func TestGivesUpFromItsOwnStart(t *testing.T) {
 
 type statuses func() (int, error)
 
-func (f statuses) Send(context.Context) (int, error) { return f() }
+func (statuses) Connect(context.Context) error { return nil }
+
+func (f statuses) Serve(_ context.Context, w *Work) {
+	serve(w, func() (o outcome) {
+		o.status, o.err = f()
+		return o
+	})
+}

@@ -35,17 +35,17 @@ type Summary struct {
 	Unanswered  int64               `json:"unanswered"`
 	NotSent     int64               `json:"not_sent"`
 
-	MessagesSent     *int64              `json:"messages_sent"`
-	MessagesReceived *int64              `json:"messages_received"`
+	MessagesSent     int64               `json:"messages_sent"`
+	MessagesReceived int64               `json:"messages_received"`
 	MessageLatencyNS map[string]*float64 `json:"message_latency_ns"`
 
-	Connections   *int64   `json:"connections"`
-	ConnectNS     *float64 `json:"connect_mean_ns"`
-	BytesSent     *int64   `json:"bytes_sent"`
-	BytesReceived *int64   `json:"bytes_received"`
+	Connections   int64    `json:"connections"`
+	ConnectNS     int64    `json:"connect_mean_ns"`
+	BytesSent     int64    `json:"bytes_sent"`
+	BytesReceived int64    `json:"bytes_received"`
 	FirstByteNS   *float64 `json:"first_byte_mean_ns"`
 
-	Server *ServerUse `json:"server"`
+	Server ServerFigures `json:"server"`
 }
 
 // Summary returns the result for scripts.
@@ -60,6 +60,8 @@ func (r *Result) Summary() *Summary {
 		Version: 3, Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
 		Statuses: map[string]int64{}, Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
 		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, GaveUp: text(r.GaveUp), Server: r.Server,
+		Connections: r.Traffic.Connections, ConnectNS: r.Traffic.meanConnect().Nanoseconds(), BytesSent: r.Traffic.Sent, BytesReceived: r.Traffic.Received,
+		MessagesSent: r.Messages.Sent, MessagesReceived: r.Messages.Received,
 		Due: r.Attempts() + r.Account.NotSent, Sent: r.Attempts(), Answered: r.Done - r.Failed(), Unanswered: r.Account.Unanswered, NotSent: r.Account.NotSent, PausedNS: r.Paused.Nanoseconds(),
 	}
 	if r.Rate > 0 {
@@ -70,13 +72,6 @@ func (r *Result) Summary() *Summary {
 	}
 	if r.CPU >= 0 {
 		out.CPUSeconds, out.Busy = new(r.CPU.Seconds()), new(r.Busy())
-	}
-	if r.Messages.Sent+r.Messages.Received > 0 {
-		out.MessagesSent, out.MessagesReceived = &r.Messages.Sent, &r.Messages.Received
-	}
-	if n := &r.Traffic; n.Connections+n.Sent > 0 {
-		out.Connections, out.BytesSent, out.BytesReceived = &n.Connections, &n.Sent, &n.Received
-		out.ConnectNS = new(float64(n.meanConnect()))
 	}
 	if n := r.FirstByte.Answers; n > 0 {
 		out.FirstByteNS = new(float64(r.FirstByte.Sum.Nanoseconds() / n))

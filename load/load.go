@@ -14,43 +14,13 @@ import (
 	"postage/internal/sys/proc"
 )
 
-// A Sender sends one request at a time and waits for the answer. It returns the answer's status, 0
-// if there was no answer, and an error if the answer is not a success.
-type Sender interface {
-	Send(ctx context.Context) (status int, err error)
-}
-
-// A Line carries requests to the server, as many at a time as it has room for. Open makes lines;
-// OneAtATime makes one from a Sender.
+// A Line carries requests to the server, as many at a time as it has room for. Open makes lines.
 type Line interface {
+	// Connect connects before the first request is due.
+	Connect(ctx context.Context) error
 	// Serve takes requests from w and reports the outcome of each, until there are no more. When
 	// ctx ends it gives up those under way.
 	Serve(ctx context.Context, w *Work)
-}
-
-// OneAtATime is a line with room for one request.
-func OneAtATime(s Sender) Line { return oneAtATime{s} }
-
-type oneAtATime struct{ Sender }
-
-// Connect makes the sender's connection.
-func (l oneAtATime) Connect(ctx context.Context) error {
-	if c, ok := l.Sender.(connecter); ok {
-		return c.Connect(ctx)
-	}
-	return nil
-}
-
-// A connecter is a line, or a sender, that can connect before the first request is due.
-type connecter interface {
-	Connect(ctx context.Context) error
-}
-
-func (l oneAtATime) Serve(ctx context.Context, w *Work) {
-	serve(w, func() (o outcome) {
-		o.status, o.err = l.Send(ctx)
-		return o
-	})
 }
 
 // An outcome is how one request ended.
@@ -136,7 +106,7 @@ type Result struct {
 	Interrupted bool
 	GaveUp      string
 	// Server is what the server used, nil if it is not known.
-	Server *ServerUse
+	Server ServerFigures
 }
 
 // Use is the time that a run took, and what the generator used.
@@ -199,9 +169,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	}
 	unreachable := time.AfterFunc(cmp.Or(p.GiveUp, math.MaxInt64), func() { r.noConnection(giveUp) })
 	connect(p.Lines, func(line Line) {
-		if c, ok := line.(connecter); ok {
-			_ = c.Connect(ctx) // a request that needs a connection makes it again, and fails with its error
-		}
+		_ = line.Connect(ctx) // a request that needs a connection makes it again, and fails with its error
 	})
 	unreachable.Stop()
 	if err := r.begin(); err != nil {

@@ -34,10 +34,10 @@ func TestMain(m *testing.M) {
 }
 
 // lines makes a line of each sender.
-func lines(senders ...Sender) []Line {
+func lines(senders ...senderFunc) []Line {
 	var out []Line
 	for _, s := range senders {
-		out = append(out, OneAtATime(s))
+		out = append(out, s)
 	}
 	return out
 }
@@ -59,7 +59,11 @@ func once(pool *Pool) error {
 
 type senderFunc func(ctx context.Context) error
 
-func (f senderFunc) Send(ctx context.Context) (int, error) { return 0, f(ctx) }
+func (senderFunc) Connect(context.Context) error { return nil }
+
+func (f senderFunc) Serve(ctx context.Context, w *Work) {
+	serve(w, func() outcome { return outcome{err: f(ctx)} })
+}
 
 // A server stalls for the first 200 ms of every second. It is charged for all requests that were
 // due meanwhile: at a constant rate a fifth of them wait, evenly between 0 and 200 ms, so that the

@@ -22,7 +22,7 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 func TestSlowAnswersDoNotLowerTheRate(t *testing.T) { bubble(t, testSlowAnswersDoNotLowerTheRate) }
 
 func testSlowAnswersDoNotLowerTheRate(t *testing.T) {
-	var senders []Sender
+	var senders []senderFunc
 	for range 40 {
 		senders = append(senders, senderFunc(func(context.Context) error { time.Sleep(time.Second); return nil }))
 	}
@@ -166,6 +166,8 @@ func TestPoisson(t *testing.T) {
 }
 
 type lineFunc func(ctx context.Context, w *Work)
+
+func (lineFunc) Connect(context.Context) error { return nil }
 
 func (f lineFunc) Serve(ctx context.Context, w *Work) { f(ctx, w) }
 

@@ -13,7 +13,11 @@ import (
 
 type answering struct{}
 
-func (answering) Send(context.Context) (int, error) { return 200, nil }
+func (answering) Connect(context.Context) error { return nil }
+
+func (answering) Serve(_ context.Context, w *Work) {
+	serve(w, func() outcome { return outcome{status: 200} })
+}
 
 // reported is a result's part as it comes from a worker.
 func reported(t *testing.T, r *Result) (part Part) {
@@ -38,7 +42,7 @@ func TestMerge(t *testing.T) {
 	var parts []Part
 	for i := range workers {
 		p := plan
-		p.Worker, p.Lines = i, []Line{OneAtATime(answering{})}
+		p.Worker, p.Lines = i, []Line{answering{}}
 		result := measured(t, p)
 		sum.Merge(result.Latency.Histogram)
 		result.Account.SentOnTime = result.Done // a busy machine may be late
@@ -70,7 +74,7 @@ func TestMergePoisson(t *testing.T) {
 	var parts []Part
 	for i := range workers {
 		p := plan
-		p.Worker, p.Lines = i, []Line{OneAtATime(answering{})}
+		p.Worker, p.Lines = i, []Line{answering{}}
 		result := measured(t, p)
 		part := reported(t, result)
 		part.Worker = i
@@ -133,7 +137,7 @@ func TestMergeAccount(t *testing.T) {
 // A worker that begins late leaves out requests that were due before.
 func TestReadyLate(t *testing.T) {
 	t.Parallel()
-	plan := Plan{Pacer: Constant{100, 2 * time.Second}, Worker: 1, Workers: 2, Lines: []Line{OneAtATime(answering{})}}
+	plan := Plan{Pacer: Constant{100, 2 * time.Second}, Worker: 1, Workers: 2, Lines: []Line{answering{}}}
 	began := false
 	plan.Ready = func(context.Context) (time.Time, error) { return time.Now().Add(-1 * time.Second), nil }
 	plan.Began = func(soFar func() *Result) { began = soFar().Done == 0 }

@@ -23,19 +23,16 @@ type Server struct {
 	Metrics string
 }
 
-// ServerFigures are what a server has used since it began.
-type ServerFigures struct {
-	cpu                            time.Duration
-	bytes, objects, collections    float64 // allocated, and of garbage; of Go programs only
-	hasCPU, hasAllocs, hasGarbages bool
-}
+// ServerFigures are what a server has used since it began, or during a load: cpu, in ns, and of Go
+// programs bytes and allocs (allocated), and collections (of garbage). What is not known is not there.
+type ServerFigures map[string]float64
 
-// ServerUse is what a server used during a load, nil for what it does not export.
-type ServerUse struct {
-	CPUSeconds  float64  `json:"cpu_s"`
-	Bytes       *float64 `json:"allocated_bytes"`
-	Allocations *float64 `json:"allocations"`
-	Collections *float64 `json:"collections"`
+// serverMetrics are the figures' names in Prometheus' text format.
+var serverMetrics = map[string]string{
+	"cpu":         "process_cpu_seconds_total",
+	"bytes":       "go_memstats_alloc_bytes_total",
+	"allocs":      "go_memstats_mallocs_total",
+	"collections": "go_gc_duration_seconds",
 }
 
 // ParseServer reads a process's number, or a URL; "" for neither.
@@ -51,18 +48,20 @@ func ParseServer(text string) (s Server, err error) {
 	return s, nil
 }
 
-// Now reads the server's figures; zero if there is no server.
-func (s *Server) Now(ctx context.Context) (figures ServerFigures, err error) {
+// Now reads the server's figures; none if there is no server.
+func (s *Server) Now(ctx context.Context) (ServerFigures, error) {
+	figures := ServerFigures{}
 	if s.Metrics != "" {
-		if figures, err = scrapeServer(ctx, s.Metrics); err != nil {
-			return figures, fmt.Errorf("--server: %w", err)
+		if err := figures.scrape(ctx, s.Metrics); err != nil {
+			return nil, fmt.Errorf("--server: %w", err)
 		}
 	}
 	if s.PID != 0 {
-		if figures.cpu, err = treeCPU(s.PID); err != nil {
-			return figures, fmt.Errorf("--server %d: %w", s.PID, err)
+		cpu, err := treeCPU(s.PID)
+		if err != nil {
+			return nil, fmt.Errorf("--server %d: %w", s.PID, err)
 		}
-		figures.hasCPU = true
+		figures["cpu"] = float64(cpu.Nanoseconds())
 	}
 	return figures, nil
 }
@@ -99,72 +98,63 @@ func treeCPU(pid int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// scrapeServer reads the metrics of a server in Prometheus' text format.
-func scrapeServer(ctx context.Context, url string) (s ServerFigures, err error) {
+// scrape reads the metrics of a server in Prometheus' text format.
+func (s ServerFigures) scrape(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return s, err
+		return err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return s, err
+		return err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return s, fmt.Errorf("%s: %s", url, response.Status)
+		return fmt.Errorf("%s: %s", url, response.Status)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(response.Body)
 	if err != nil {
-		return s, fmt.Errorf("%s: %w", url, err)
+		return fmt.Errorf("%s: %w", url, err)
 	}
-	value := func(name string) (v float64, ok bool) {
+	for figure, name := range serverMetrics {
 		for _, m := range families[name].GetMetric() {
-			v += m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue() + float64(m.GetSummary().GetSampleCount())
-			ok = true
+			s[figure] += m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue() + float64(m.GetSummary().GetSampleCount())
 		}
-		return v, ok
 	}
-	seconds, ok := value("process_cpu_seconds_total")
-	if !ok {
-		return s, fmt.Errorf("%s has no process_cpu_seconds_total", url)
+	if _, known := s["cpu"]; !known {
+		return fmt.Errorf("%s has no process_cpu_seconds_total", url)
 	}
-	s.cpu, s.hasCPU = time.Duration(seconds*1e9), true
-	s.bytes, s.hasAllocs = value("go_memstats_alloc_bytes_total")
-	s.objects, _ = value("go_memstats_mallocs_total")
-	s.collections, s.hasGarbages = value("go_gc_duration_seconds")
-	return s, nil
+	s["cpu"] *= 1e9
+	return nil
 }
 
-// Since returns what a server used from an earlier moment on, nil where it is not known.
-func (s *ServerFigures) Since(before *ServerFigures) *ServerUse {
-	if !s.hasCPU {
+// Since returns what a server used from an earlier moment on; nil if nothing is known.
+func (s ServerFigures) Since(before ServerFigures) ServerFigures {
+	if len(s) == 0 {
 		return nil
 	}
-	out := &ServerUse{CPUSeconds: (s.cpu - before.cpu).Seconds()}
-	if s.hasAllocs {
-		out.Bytes, out.Allocations = new(s.bytes-before.bytes), new(s.objects-before.objects)
+	used := ServerFigures{}
+	for name, n := range s {
+		used[name] = n - before[name]
 	}
-	if s.hasGarbages {
-		out.Collections = new(s.collections - before.collections)
-	}
-	return out
+	return used
 }
 
 // text says what a server used for each request, failures included.
-func (s *ServerUse) text(r *Result) string {
-	if s.CPUSeconds < 0 {
+func (s ServerFigures) text(r *Result) string {
+	if s["cpu"] < 0 {
 		return "CPU time n/a: it was started anew meanwhile"
 	}
-	n := float64(r.Done)
-	text := fmt.Sprintf("%v of CPU time a request, %.0f%% of a processor", time.Duration(s.CPUSeconds/n*1e9).Round(10*time.Nanosecond), 100*s.CPUSeconds/max(r.Elapsed, time.Millisecond).Seconds())
-	if s.Bytes != nil {
-		text += fmt.Sprintf(", %.0f bytes in %.1f allocations a request", *s.Bytes/n, *s.Allocations/n)
+	n, cpu := float64(r.Done), time.Duration(s["cpu"])
+	text := fmt.Sprintf("%v of CPU time a request, %.0f%% of a processor", time.Duration(s["cpu"]/n).Round(10*time.Nanosecond), 100*cpu.Seconds()/max(r.Elapsed, time.Millisecond).Seconds())
+	if bytes, known := s["bytes"]; known {
+		text += fmt.Sprintf(", %.0f bytes in %.1f allocations a request", bytes/n, s["allocs"]/n)
 	}
-	if s.Collections != nil {
-		text += fmt.Sprintf(", %.0f garbage collections", *s.Collections)
+	if collections, known := s["collections"]; known {
+		text += fmt.Sprintf(", %.0f garbage collections", collections)
 	}
 	return text
 }

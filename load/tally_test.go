@@ -62,7 +62,7 @@ func TestCountingIsSmall(t *testing.T) {
 	var before, after runtime.MemStats
 	all := make([]Line, 10_000)
 	for i := range all {
-		all[i] = OneAtATime(senderFunc(func(context.Context) error { return nil }))
+		all[i] = senderFunc(func(context.Context) error { return nil })
 	}
 	runtime.ReadMemStats(&before)
 	r, err := Run(t.Context(), Plan{Pacer: Constant{1000, 100 * time.Millisecond}, Lines: all})

@@ -28,7 +28,7 @@ func openWebSocket(_ context.Context, t *Target, p *Pool) error {
 	take := inTurn(t.Requests)
 	for range t.Conns {
 		s := &webSocket{target: t, take: take}
-		p.Lines = append(p.Lines, OneAtATime(s))
+		p.Lines = append(p.Lines, s)
 		p.closers = append(p.closers, s.close)
 	}
 	return nil
@@ -82,8 +82,13 @@ func read(conn *websocket.Conn, answers chan<- struct{}, ended chan<- error) {
 	}
 }
 
-// Send sends a message and waits for the answer.
-func (s *webSocket) Send(ctx context.Context) (status int, err error) {
+// Serve sends messages until no more are due.
+func (s *webSocket) Serve(ctx context.Context, w *Work) {
+	serve(w, func() outcome { return outcome{err: s.send(ctx)} })
+}
+
+// send sends a message and waits for the answer.
+func (s *webSocket) send(ctx context.Context) (err error) {
 	limited, cancel := s.target.limited(ctx, "answer")
 	defer cancel()
 	if s.conn != nil {
@@ -94,7 +99,7 @@ func (s *webSocket) Send(ctx context.Context) (status int, err error) {
 		}
 	}
 	if err := s.Connect(limited); err != nil {
-		return 0, err
+		return err
 	}
 	message := s.take().Body
 	kind := websocket.MessageBinary
@@ -113,7 +118,7 @@ func (s *webSocket) Send(ctx context.Context) (status int, err error) {
 	if err != nil {
 		_ = s.close()
 	}
-	return 0, err
+	return err
 }
 
 // await waits for the answer.

@@ -164,15 +164,7 @@ func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, seed uint64
 	}
 	out := Slice{
 		Due: r.Planned, Answered: r.Done, Errors: r.Errors, OnTime: r.Account.SentOnTime,
-		Latency: r.Least, Paused: r.Paused, Used: map[string]float64{}, UsedFor: before.Done + r.Done,
-	}
-	if used := figures.Since(&s.last); used != nil {
-		out.Used["cpu"] = 1e9 * used.CPUSeconds
-		for name, n := range map[string]*float64{"allocs": used.Allocations, "bytes": used.Bytes, "collections": used.Collections} {
-			if n != nil {
-				out.Used[name] = *n
-			}
-		}
+		Latency: r.Least, Paused: r.Paused, Used: figures.Since(s.last), UsedFor: before.Done + r.Done,
 	}
 	s.last = figures
 	return out, nil
