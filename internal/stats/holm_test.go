@@ -5,12 +5,6 @@ import (
 	"testing"
 )
 
-// within says whether k of n is believable for a probability p: within 4 standard
-// errors of the binomial.
-func within(k, n int, p float64) bool {
-	return math.Abs(float64(k)-float64(n)*p) <= 4*math.Sqrt(float64(n)*p*(1-p))
-}
-
 func TestHolm(t *testing.T) {
 	p := []float64{0.01, 0.04, 0.03, 0.005}
 	want := []float64{0.03, 0.06, 0.06, 0.02} // 0.005*4, 0.01*3, 0.03*2, max(0.06, 0.04)
