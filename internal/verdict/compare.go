@@ -29,7 +29,8 @@ import (
 func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: old, New: new, Limits: limits, AcrossMachines: old.Machine.Identity() != new.Machine.Identity()}
 	if c.AcrossMachines {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("across machines: old is %s; new is %s", old.Machine.Identity(), new.Machine.Identity()))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("across machines: old is %s; new is %s",
+			old.Machine.Identity(), new.Machine.Identity()))
 	}
 	for _, text := range differences(old, new) {
 		if strings.Contains(text, "seed") {
@@ -84,7 +85,8 @@ func (c *Changes) baseline(old, new *CaseResult) string {
 		return ""
 	}
 	if a, b := old.Baseline.Row.Module, new.Baseline.Row.Module; a != b {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: its baseline was %s and is now %s: that changes its rows' ratios too", new.Name, cmp.Or(a, "the standard library"), cmp.Or(b, "the standard library")))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: its baseline was %s and is now %s: that changes its rows' ratios too",
+			new.Name, cmp.Or(a, "the standard library"), cmp.Or(b, "the standard library")))
 	}
 	return new.Baseline.Row.Contender
 }
