@@ -188,7 +188,8 @@ func (r *run) process(ctx context.Context, e *Entry, layout int) (answerer, erro
 	case e.Build != nil:
 		command = e.Build.Commands[layout%len(e.Build.Commands)] // an old Go builds one
 	}
-	return startChild(command, r.environment(e))
+	c, err := proc.Open(proc.Command{Who: "the worker", Args: command, Environment: r.environment(e), Group: true})
+	return child{c}, err
 }
 
 // warn adds warnings to the row, each of them once.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"postage/internal/sys/proc"
 	"postage/record"
 )
 
@@ -15,6 +16,27 @@ import (
 type answerer interface {
 	ask(ctx context.Context, r request, patience time.Duration) (reply, error)
 	Kill()
+}
+
+// child is a worker process.
+type child struct{ *proc.Child }
+
+// ask sends a request and waits for the answer. An error says what became of the
+// contender; after one the child is not to be asked again.
+func (c child) ask(ctx context.Context, r request, patience time.Duration) (answer reply, err error) {
+	err = c.AskWithin(ctx, patience, r, &answer)
+	var ended *proc.EndedError
+	switch {
+	case errors.As(err, &ended):
+		ended.Who = "the worker, asked to " + r.Op + ","
+	case errors.Is(err, proc.ErrNoAnswer):
+		where := c.Stacks()
+		if where != "" {
+			where = "; its main goroutine " + where
+		}
+		err = fmt.Errorf("hang: no answer to %s within %v%s", r.Op, patience, where)
+	}
+	return answer, err
 }
 
 // remote asks a Runner what a worker of this program is asked.

@@ -1,6 +1,10 @@
 package stats
 
-import "slices"
+import (
+	"math"
+	"slices"
+	"sort"
+)
 
 // Paired returns how far differences lie above 0. Each is the difference of two values that belong
 // together: block values of two programs in one run. Shift.Seen is for the two-sided level.
@@ -18,5 +22,25 @@ func Paired(differences []float64, level float64) Shift {
 		sorted := slices.Sorted(slices.Values(differences)) // the sum must not depend on their order
 		return Moderated([][]float64{sorted}, level, level)[0]
 	}
-	return shift(walsh(differences), signedRank(len(differences)), level)
+	return hodgesLehmann(differences, level)
+}
+
+func hodgesLehmann(differences []float64, level float64) Shift {
+	sorted, cumulative := walsh(differences), signedRank(len(differences))
+	s := Shift{Value: Median(sorted), Seen: math.Inf(1)}
+	k := rejected(cumulative, len(sorted), 0.05)
+	s.Low, s.High = sorted[k-1], sorted[len(sorted)-k]
+	if k := rejected(cumulative, len(sorted), level); k > 0 {
+		s.Seen = s.Value - sorted[k-1]
+	}
+	below := sort.Search(len(sorted), func(i int) bool { return sorted[i] > 0 })
+	above := len(sorted) - sort.SearchFloat64s(sorted, 0)
+	s.P = min(1, 2*cumulative(min(below, above)))
+	return s
+}
+
+// rejected is the number of values of the statistic, from the least, that the test of
+// that two-sided level rejects on one side.
+func rejected(cumulative func(int) float64, most int, level float64) int {
+	return sort.Search(most+1, func(k int) bool { return cumulative(k) > level/2 })
 }

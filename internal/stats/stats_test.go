@@ -45,7 +45,7 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs
 func TestAgainstR(t *testing.T) {
 	for _, r := range references {
 		before := slices.Clone(r.x)
-		got := shift(walsh(r.x), signedRank(len(r.x)), 0.05)
+		got := hodgesLehmann(r.x, 0.05)
 		if !near(got.Value, r.estimate) || !near(got.Low, r.low) || !near(got.High, r.high) {
 			t.Errorf("%s: %v (%v to %v); R says %v (%v to %v)", r.name, got.Value, got.Low, got.High, r.estimate, r.low, r.high)
 		}

@@ -31,8 +31,7 @@ const (
 const familyLevel = 0.02
 
 // adviceMargin is the margin that the whole interval between two runs must exceed for a verdict.
-// Even so, a row of unchanged code got one in 6 of 105 pairs of real runs (docs/evidence/method.md,
-// The gate).
+// Even so, rows of unchanged code get some (docs/evidence/method.md, The gate).
 const adviceMargin = 0.05
 
 // oneLayout is how much slower a row may be because of its function layout alone: 15% was seen with
@@ -75,7 +74,7 @@ type Change struct {
 	Anchor string
 	// Ratio is new/old with its 95% interval.
 	Ratio Interval
-	// P is the p-value of no change after Holm over all rows.
+	// P is the p-value of no change after Holm over all rows, NaN where old and new did not take turns.
 	P float64
 	// Seen is the smallest ratio that would have been found: 1.012 for 1.2%, +Inf with too few
 	// blocks. Threshold is the gate's threshold for the row's time, as a fraction. Both are NaN
@@ -115,7 +114,7 @@ func (c *Changes) judge(margin float64) {
 	for _, r := range c.Rows {
 		p = append(p, r.test.P)
 	}
-	single := c.Paired && c.New.Run.Layouts == 1 && c.Limits.Time < oneLayout
+	single := c.New.Run.Layouts == 1 && c.Limits.Time < oneLayout
 	if single && len(c.Rows) > 0 {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("each side has one function layout, which alone moves a row by up to %.0f%%: less than that is not gated; more --layouts are", 100*oneLayout))
 	}
@@ -143,8 +142,6 @@ func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 		regressed = oneLayout
 	}
 	switch {
-	case c.Anchor != AnchorRounds:
-		c.Time = NotGated
 	case c.P <= familyLevel && t.Value >= math.Log1p(regressed):
 		c.Time = Regressed
 	case t.High < math.Log1p(c.Threshold) && !single:
@@ -152,6 +149,11 @@ func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 	default:
 		c.Time = Inconclusive
 	}
+	c.sum()
+}
+
+// sum sets the row's outcome by what its time, its counts and its other figures say.
+func (c *Change) sum() {
 	c.Outcome = c.Time
 	for _, count := range c.Counts {
 		if count.Outcome == Regressed {
@@ -250,9 +252,9 @@ func byImportance(a, b *Change) int {
 	rank := map[Outcome]int{Regressed: 0, Inconclusive: 1, Passed: 2, NotGated: 3}
 	size := func(c *Change) float64 {
 		if c.Outcome == Passed {
-			return -math.Abs(c.test.Value)
+			return -math.Abs(math.Log(c.Ratio.Value))
 		}
-		return -c.test.Value
+		return -c.Ratio.Value
 	}
 	return cmp.Or(cmp.Compare(rank[a.Outcome], rank[b.Outcome]), cmp.Compare(size(a), size(b)), cmp.Compare(a.Old.Row.Name, b.Old.Row.Name))
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"postage/internal/stats"
 	"postage/record"
 )
 
@@ -19,9 +18,8 @@ import (
 //  1. A row's time is taken as a multiple of the case's baseline's in the same run, so that a
 //     slower machine cancels out. The baseline itself is compared by its times alone, and gets no
 //     verdict.
-//  2. The shift of the block values, which are not paired, is estimated by Hodges-Lehmann, with the
-//     exact interval and p-value of Mann-Whitney. A row is faster or slower if its whole interval
-//     is beyond 5%.
+//  2. The two multiples have an interval each, and their quotient has both (see [Interval]). A row is
+//     faster or slower if its whole interval is beyond 5%.
 //  3. Counts (allocations, bytes, sizes) are compared exactly. Where the batches of a run
 //     do not agree on one, because the inputs differ or maps are laid out at random, it
 //     has to lie beyond the old batches by more than the batches of either run differ.
@@ -31,7 +29,8 @@ import (
 func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: old, New: new, Limits: limits, AcrossMachines: old.Machine.Identity() != new.Machine.Identity()}
 	if c.AcrossMachines {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("across machines: old is %s; new is %s", old.Machine.Identity(), new.Machine.Identity()))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("across machines: old is %s; new is %s",
+			old.Machine.Identity(), new.Machine.Identity()))
 	}
 	for _, text := range differences(old, new) {
 		if strings.Contains(text, "seed") {
@@ -45,21 +44,25 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 		c.match(oldCases[name], newCases[name])
 		base := c.baseline(oldCases[name], newCases[name])
 		for _, row := range c.Rows[from:] {
-			values := func(c *CaseResult, r *Result) []float64 { return absolute(c.Record, r.Row) }
-			if base != "" && base != row.New.Row.Contender {
-				row.Anchor = base
-				values = func(c *CaseResult, r *Result) []float64 { return c.BlockValues(r, c.Of(base)) }
-			}
-			row.test = stats.Unpaired(values(oldCases[name], row.Old), values(newCases[name], row.New), familyLevel)
+			row.advise(base)
 		}
 	}
-	c.judge(adviceMargin)
-	for _, r := range c.Rows {
-		if r.Seen, r.Threshold = math.NaN(), math.NaN(); r.Anchor == "" || r.Verdict == Same {
-			r.Verdict = Undecided
-		}
-	}
+	slices.SortStableFunc(c.Rows, byImportance)
 	return c
+}
+
+// advise compares a row of two runs, as a multiple of the baseline's if there is one.
+func (c *Change) advise(base string) {
+	c.Ratio = c.New.NSOp.over(*c.Old.NSOp)
+	c.P, c.Seen, c.Threshold = math.NaN(), math.NaN(), math.NaN()
+	c.Verdict, c.Time = Undecided, NotGated
+	if base != "" && base != c.New.Row.Contender {
+		c.Anchor, c.Ratio = base, c.New.Ratio.over(c.Old.Ratio.Interval)
+		if v := Decide(Comparison{Interval: c.Ratio}, adviceMargin); v != Same {
+			c.Verdict = v
+		}
+	}
+	c.sum()
 }
 
 // differences are the settings that figures depend on and that the records do not share.
@@ -82,7 +85,8 @@ func (c *Changes) baseline(old, new *CaseResult) string {
 		return ""
 	}
 	if a, b := old.Baseline.Row.Module, new.Baseline.Row.Module; a != b {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: its baseline was %s and is now %s: that changes its rows' ratios too", new.Name, cmp.Or(a, "the standard library"), cmp.Or(b, "the standard library")))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: its baseline was %s and is now %s: that changes its rows' ratios too",
+			new.Name, cmp.Or(a, "the standard library"), cmp.Or(b, "the standard library")))
 	}
 	return new.Baseline.Row.Contender
 }
@@ -121,19 +125,6 @@ func (c *Changes) add(name string, old, new *Result) {
 	}
 }
 
-// absolute gives the logarithms of a row's costs or times by block.
-func absolute(rec *record.Record, row *record.Row) []float64 {
-	var values []float64
-	for _, s := range rec.SeriesOf(row) {
-		ns := stats.Median(s.NSPerOp(row.N))
-		if row.Value == record.ValueCost {
-			ns = s.CostPerOp(row.N)
-		}
-		values = append(values, math.Log(ns))
-	}
-	return values
-}
-
 // RatioOf is a row's cost, or time, as a multiple of another's in one run. For rows of one case it
 // is [CaseResult.RatioOf]. For rows of two cases it compares the times alone, and the interval is
 // wider. It is false if either has no figures.
@@ -142,12 +133,13 @@ func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 	if a == nil || b == nil || !a.OK() || !b.OK() {
 		return Interval{}, false
 	}
-	if a.Case != b.Case {
-		x, y := absolute(rec, b), absolute(rec, a)
-		s := stats.Unpaired(x, y, familyLevel)
-		return ratioOf(&s), len(x) > 0 && len(y) > 0
+	c, other := AnalyzeCase(rec, a.Case), AnalyzeCase(rec, b.Case)
+	if x, y := c.Of(a.Contender), other.Of(b.Contender); a.Case != b.Case {
+		if x.NSOp == nil || y.NSOp == nil {
+			return Interval{}, false
+		}
+		return x.NSOp.over(*y.NSOp), true
 	}
-	c := AnalyzeCase(rec, a.Case)
 	return c.RatioOf(c.Of(a.Contender), c.Of(b.Contender))
 }
 

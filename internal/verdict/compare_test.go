@@ -50,6 +50,26 @@ func TestTwoRunsAreAdvice(t *testing.T) {
 	}
 }
 
+// The intervals of two runs of the same code hold, in 95% of rows less what is chance.
+func TestTwoRunsHold(t *testing.T) {
+	rng, rows, missed := rand.New(rand.NewPCG(7, 5)), 0, 0
+	for range 60 {
+		old, now := &recordtest.Run{Rand: rng, Cases: 1, Blocks: 8}, &recordtest.Run{Rand: rng, Cases: 1, Blocks: 14}
+		for _, r := range verdict.CompareRecords(old.Record(), now.Record(), verdict.DefaultThresholds()).Rows {
+			if r.Anchor == "" {
+				continue // the baseline, whose time is its run's
+			}
+			rows++
+			if !r.Ratio.Contains(1) {
+				missed++
+			}
+		}
+	}
+	if missed == 0 || float64(missed) > 0.08*float64(rows) {
+		t.Errorf("%d of %d intervals miss", missed, rows)
+	}
+}
+
 // One allocation or byte more is a regression, whatever the time; what differs from
 // block to block is not.
 func TestCountsAreExact(t *testing.T) {

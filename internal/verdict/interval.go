@@ -38,6 +38,16 @@ func (i Interval) Bounded() bool {
 
 func (i Interval) Contains(truth float64) bool { return i.Low <= truth && truth <= i.High }
 
+// over is a positive figure as a multiple of another that was measured without it. Each has half an
+// interval, as a logarithm; the multiple's half is the root of the sum of their squares.
+func (i Interval) over(base Interval) Interval {
+	value, spread := i.Value/base.Value, math.Inf(1)
+	if i.Bounded() && base.Bounded() {
+		spread = math.Exp(math.Hypot(math.Log(i.High/i.Low), math.Log(base.High/base.Low)) / 2)
+	}
+	return Interval{value, value / spread, value * spread}
+}
+
 // to is an interval about another value, with bounds in proportion.
 func (i Interval) to(value float64) *Interval {
 	factor := value / i.Value

@@ -62,7 +62,10 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 	for _, r := range c.Rows {
 		for _, unit := range slices.Sorted(maps.Keys(r.New.Metrics)) {
 			if was, ok := r.Old.Metrics[unit]; ok && unit != record.ClientCPU {
-				r.Metrics = append(r.Metrics, MetricChange{Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: Undecided, Better: r.New.Row.Properties[record.Better+unit], Outcome: NotGated})
+				r.Metrics = append(r.Metrics, MetricChange{
+					Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: Undecided,
+					Better: r.New.Row.Properties[record.Better+unit], Outcome: NotGated,
+				})
 			}
 		}
 		rows := cases[r.New.Row.Case].pair(r.New.Row, r.Old.Row)

@@ -31,7 +31,8 @@ func (c *Changes) Recipe() string {
 	// A row without a block will take as long as the others do, as far as is known.
 	took := c.New.Run.Elapsed * needed / time.Duration(fewest) * time.Duration(all) / time.Duration(max(1, len(c.Rows)))
 	budget := (took * 5 / 4).Truncate(time.Minute) + time.Minute
-	return fmt.Sprintf("too little time for %d of %s, which want %d blocks each: give --budget %v, or measure fewer", few, words.Counted(all, "row"), needed, budget)
+	return fmt.Sprintf("too little time for %d of %s, which want %d blocks each: give --budget %v, or measure fewer",
+		few, words.Counted(all, "row"), needed, budget)
 }
 
 // untimed counts the old versions that there was no time for.

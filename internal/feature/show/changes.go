@@ -155,8 +155,8 @@ func method(c *verdict.Changes) string {
 	}
 	if !c.Paired {
 		return "advice: new/old of the time as a multiple of the anchor's in each run; the difference between two runs may not come from the code. " +
-			"A verdict needs the whole interval (95%, Mann-Whitney) beyond 5%; in 6 of 105 pairs of real runs of the same code a row had one, " +
-			"by the estimate 14 had (docs/evidence/method.md). run --against gates; thresholds: " + counts
+			"A verdict needs the whole interval (95%) beyond 5%; rows of the same code get one too, in about one of 20 pairs of runs " +
+			"(docs/evidence/method.md). run --against gates; thresholds: " + counts
 	}
 	how, or := "Student's interval of 95%, its variance shrunk over the rows", ""
 	if c.New.Run.Layouts > 1 {

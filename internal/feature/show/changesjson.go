@@ -40,7 +40,7 @@ type (
 		Name      string           `json:"name"`
 		Anchor    *string          `json:"anchor"`
 		Ratio     verdict.Interval `json:"ratio"`
-		P         float64          `json:"p_holm"`
+		P         *float64         `json:"p_holm"`
 		Seen      *float64         `json:"seen_ratio"`
 		Threshold *float64         `json:"time_threshold"`
 		Verdict   verdict.Verdict  `json:"verdict"`
@@ -86,7 +86,7 @@ func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 	}
 	for _, r := range c.Rows {
 		row := change{
-			Name: r.New.Row.Name, Anchor: report.OrNull(r.Anchor), Ratio: r.Ratio, P: r.P, Seen: report.Finite(r.Seen),
+			Name: r.New.Row.Name, Anchor: report.OrNull(r.Anchor), Ratio: r.Ratio, P: report.Finite(r.P), Seen: report.Finite(r.Seen),
 			Threshold: report.Finite(r.Threshold), Verdict: r.Verdict, Time: r.Time, Outcome: r.Outcome,
 			Counts: []count{}, Metrics: []metricChange{}, OldNSOp: r.Old.NSOp.Value, NewNSOp: r.New.NSOp.Value,
 			OldBlocks: r.Old.Blocks, NewBlocks: r.New.Blocks,
