@@ -73,8 +73,8 @@ func (r *Result) Summary() *Summary {
 	if r.CPU >= 0 {
 		out.CPUSeconds, out.Busy = new(r.CPU.Seconds()), new(r.Busy())
 	}
-	if n := r.FirstByte.Answers; n > 0 {
-		out.FirstByteNS = new(float64(r.FirstByte.Sum.Nanoseconds() / n))
+	if n := r.Begun; n > 0 {
+		out.FirstByteNS = new(float64(r.Beginning.Nanoseconds() / n))
 	}
 	known := func(q float64) bool { return out.Valid && r.OnTime(q) }
 	out.LatencyNS = r.Latency.quantiles(known)

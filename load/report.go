@@ -49,8 +49,8 @@ func (r *Result) WriteTable(w io.Writer) error {
 	if n := r.Traffic; n.Connections+n.Sent > 0 {
 		p("network   %.4g kB/s in, %.4g kB/s out, %d connections made in %v each", r.perSecond(n.Received)/1e3, r.perSecond(n.Sent)/1e3, n.Connections, n.meanConnect())
 	}
-	if n := r.FirstByte.Answers; n > 0 {
-		p("answers   begin %v after a request was sent, in the mean", rounded(r.FirstByte.Sum.Nanoseconds()/n))
+	if n := r.Begun; n > 0 {
+		p("answers   begin %v after a request was sent, in the mean", rounded(r.Beginning.Nanoseconds()/n))
 	}
 	r.writeLatencies(p)
 	if r.Messages.Sent+r.Messages.Received > 0 {

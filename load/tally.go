@@ -31,9 +31,12 @@ type Counts struct {
 	// there is none.
 	Successes, Failures Histogram
 	// Paused is how long the generator did not run although it should have.
-	Paused    time.Duration
-	Messages  Messages
-	FirstByte FirstByte
+	Paused   time.Duration
+	Messages Messages
+	// Begun is how many answers have begun, and Beginning the sum of how long they took after their
+	// requests were sent. Answers of gRPC streams and WebSockets are not counted.
+	Begun     int64
+	Beginning time.Duration
 	ended     time.Time // when the last answer came
 }
 
@@ -48,13 +51,6 @@ type Account struct {
 	Limits  map[string]int64
 	// Unanswered is how many requests were sent and had no answer when the plan was interrupted.
 	Unanswered int64
-}
-
-// FirstByte is how long answers took to begin after their requests were sent, as a sum. Answers of
-// gRPC streams and WebSockets are not counted.
-type FirstByte struct {
-	Answers int64
-	Sum     time.Duration
 }
 
 // Messages are the messages of gRPC's streams, and server-sent events.
@@ -114,8 +110,8 @@ func (c *Counts) done(r timing, now, earliest time.Time, status int, err error) 
 	record(c.Latency, now.Sub(r.due))
 	record(c.Least, earliest.Sub(r.charged))
 	if r.begins > 0 {
-		c.FirstByte.Answers++
-		c.FirstByte.Sum += r.begins
+		c.Begun++
+		c.Beginning += r.begins
 	}
 	if status != 0 {
 		c.Statuses[status]++
@@ -168,8 +164,8 @@ func (c *Counts) add(other *Counts) {
 	c.Account.NotSent += other.Account.NotSent
 	c.Paused = max(c.Paused, other.Paused) // they run side by side
 	c.Account.Unanswered += other.Account.Unanswered
-	c.FirstByte.Answers += other.FirstByte.Answers
-	c.FirstByte.Sum += other.FirstByte.Sum
+	c.Begun += other.Begun
+	c.Beginning += other.Beginning
 	c.Messages.Sent += other.Messages.Sent
 	c.Messages.Received += other.Messages.Received
 	c.Messages.Latency.Add(other.Messages.Latency)

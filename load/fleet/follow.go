@@ -37,14 +37,10 @@ type follower struct {
 	reports map[string]report // by pod
 	told    time.Time         // when it was last said that workers are not ready
 	why     map[string]bool   // what was said about pods that do not run
-	reach   reach
-}
 
-// reach is whether the cluster answers.
-type reach struct {
-	reached time.Time // when it last did
-	lost    bool      // it was said that it does not
-	last    error     // the last error
+	reached time.Time // when the cluster last answered
+	lost    bool      // it was said that the cluster does not answer
+	last    error     // the last error of what was asked
 	refused time.Time // since when it refuses something; zero if it does not
 }
 
@@ -52,9 +48,8 @@ func (c *Client) follower(job string, say func(string)) *follower {
 	now := time.Now()
 	return &follower{
 		client: c, job: job, say: say,
-		reports: map[string]report{},
-		told:    now, why: map[string]bool{},
-		reach: reach{reached: now},
+		reports: map[string]report{}, reached: now,
+		told: now, why: map[string]bool{},
 	}
 }
 
@@ -67,7 +62,7 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 		return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.namespace, err)
 	}
 	if f.plan.Start.IsZero() {
-		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers()), f.plan.Workers, job), ctx.Err(), f.reach.last)
+		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers()), f.plan.Workers, job), ctx.Err(), f.last)
 	}
 	return merge(&f.plan, f.reports), nil
 }
@@ -89,8 +84,8 @@ func (f *follower) gather(ctx context.Context) error {
 			interrupted, until = nil, now.Add(farewell)
 		}
 		switch {
-		case now.Sub(f.reach.reached) > giveUp:
-			return f.reach.last
+		case now.Sub(f.reached) > giveUp:
+			return f.last
 		case ctx.Err() != nil && (f.plan.Start.IsZero() || now.After(until)), f.complete(now):
 			return nil
 		case err != nil:
@@ -184,15 +179,15 @@ func (f *follower) workers() map[int]bool {
 // answered says when the cluster ceases to answer, and when it answers again.
 func (f *follower) answered(now time.Time, err error) {
 	switch {
-	case err != nil && !f.reach.lost && now.Sub(f.reach.reached) > quiet:
-		f.reach.lost = true
+	case err != nil && !f.lost && now.Sub(f.reached) > quiet:
+		f.lost = true
 		f.say(fmt.Sprintf("the cluster does not answer; workers that run continue for %v: %v", silence, err))
-	case err == nil && f.reach.lost:
-		f.reach.lost = false
+	case err == nil && f.lost:
+		f.lost = false
 		f.say("the cluster answers again")
 	}
 	if err == nil {
-		f.reach.reached = now
+		f.reached = now
 	}
 }
 
@@ -200,14 +195,14 @@ func (f *follower) answered(now time.Time, err error) {
 // pass: it is asked again.
 func (f *follower) refusal(err error) error {
 	if err != nil {
-		f.reach.last = err
+		f.last = err
 	}
 	switch {
 	case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
-		f.reach.refused = time.Time{}
-	case f.reach.refused.IsZero():
-		f.reach.refused = time.Now()
-	case time.Since(f.reach.refused) > refusing:
+		f.refused = time.Time{}
+	case f.refused.IsZero():
+		f.refused = time.Now()
+	case time.Since(f.refused) > refusing:
 		return err
 	}
 	return nil
