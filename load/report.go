@@ -42,7 +42,7 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("status    %s", strings.Join(statuses, ", "))
 	}
 	if r.CPU >= 0 {
-		p("client    %.0f%% of %d processors, %.0f requests a CPU second", r.Busy()*100, r.Processors, r.perCPU())
+		p("client    %.0f%% of %d processors, %.0f requests a CPU second", r.Busy()*100, r.Processors, float64(r.Done)/max(r.CPU, time.Microsecond).Seconds())
 	} else {
 		p("client    CPU time n/a")
 	}
@@ -154,13 +154,6 @@ func quantile(h Histogram, percentile float64) time.Duration {
 
 // Attempts is how many requests were sent.
 func (r *Result) Attempts() int64 { return r.Done + r.Account.Unanswered }
-
-func (r *Result) perCPU() float64 {
-	if r.CPU <= 0 {
-		return 0
-	}
-	return float64(r.Done) / r.CPU.Seconds()
-}
 
 func rounded(ns int64) time.Duration {
 	d := time.Duration(ns)
