@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"postage/internal/kit/report"
 	"postage/lab"
 	"postage/load"
 	"postage/load/fleet"
@@ -216,7 +217,7 @@ func (f *loadFlags) shows(cmd *cobra.Command, result *load.Result, asserts []loa
 func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []load.Objective) (err error) {
 	stdout := cmd.OutOrStdout()
 	if f.json {
-		err = result.WriteJSON(stdout)
+		err = report.WriteJSON(stdout, result.Summary())
 	} else {
 		err = result.WriteTable(stdout)
 	}

@@ -63,9 +63,9 @@ func TestFirstByte(t *testing.T) {
 	for _, proto := range []string{"http1", "http2"} {
 		for _, cookies := range []bool{false, true} {
 			r := sent(t, parsed(t, server.URL), 5, 1, func(target *Target) { target.Proto, target.Cookies = proto, cookies })
-			sooner := time.Duration(r.Latency.Mean()) - r.FirstByte.Sum/5
-			if r.FirstByte.Answers != 5 || r.Failed() > 0 || sooner < rest {
-				t.Errorf("%s, cookies %v: %d answers began, %v before they ended, want 5 and %v: %v", proto, cookies, r.FirstByte.Answers, sooner, rest, r.Errors)
+			sooner := time.Duration(r.Latency.Mean()) - r.Beginning/5
+			if r.Begun != 5 || r.Failed() > 0 || sooner < rest {
+				t.Errorf("%s, cookies %v: %d answers began, %v before they ended, want 5 and %v: %v", proto, cookies, r.Begun, sooner, rest, r.Errors)
 			}
 		}
 	}

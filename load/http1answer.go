@@ -127,7 +127,9 @@ func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
 			return at, whole, err
 		}
 		if header >= 0 && a.part != headerLine || whole {
-			a.keepKnown(data[header:at])
+			if at-header <= mostKnown {
+				a.known, a.knownHeader = append(a.known[:0], data[header:at]...), a.http1Header
+			}
 			header = -1
 		}
 		if whole {
@@ -135,13 +137,6 @@ func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
 		}
 	}
 	return at, false, nil
-}
-
-// keepKnown keeps a header that came in one piece.
-func (a *http1Answer) keepKnown(octets []byte) {
-	if len(octets) <= mostKnown {
-		a.known, a.knownHeader = append(a.known[:0], octets...), a.http1Header
-	}
 }
 
 // take reads a line, and reports whether the answer ends with it.

@@ -1,10 +1,6 @@
 package load
 
-import (
-	"encoding/json"
-	"fmt"
-	"io"
-)
+import "fmt"
 
 // Summary is a result for scripts. Its JSON is a stable interface, version 3. What is not known is
 // null.
@@ -73,8 +69,8 @@ func (r *Result) Summary() *Summary {
 	if r.CPU >= 0 {
 		out.CPUSeconds, out.Busy = new(r.CPU.Seconds()), new(r.Busy())
 	}
-	if n := r.FirstByte.Answers; n > 0 {
-		out.FirstByteNS = new(float64(r.FirstByte.Sum.Nanoseconds() / n))
+	if n := r.Begun; n > 0 {
+		out.FirstByteNS = new(float64(r.Beginning.Nanoseconds() / n))
 	}
 	known := func(q float64) bool { return out.Valid && r.OnTime(q) }
 	out.LatencyNS = r.Latency.quantiles(known)
@@ -106,14 +102,4 @@ func (h Histogram) quantiles(known func(q float64) bool) map[string]*float64 {
 		}
 	}
 	return all
-}
-
-// WriteJSON writes the result for scripts.
-func (r *Result) WriteJSON(w io.Writer) error { return r.Summary().write(w) }
-
-func (s *Summary) write(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(s)
 }

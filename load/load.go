@@ -125,7 +125,6 @@ type Use struct {
 // sumUp completes a result whose counts are complete.
 func (r *Result) sumUp() {
 	r.Done = r.Latency.TotalCount() - r.Account.Unanswered - r.Account.NotSent
-	r.Errors = r.reasons()
 }
 
 // Failed returns the number of requests whose answer was not a success, or that had none.

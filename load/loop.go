@@ -21,23 +21,15 @@ type loop struct {
 	free    vacancies
 
 	// The rest is used by Serve only.
-	limit     limit
+	timeout   time.Duration // of a request, 0 for none
+	expires   time.Time     // when to look for late requests
 	work      *Work
 	next      slot         // the next request
 	unwritten []*http2Conn // those with something to write
-	buffers   buffers
+	in, plain []byte       // what was read, and what TLS decrypted
 	clock     loopClock
 	meter     *meter
 }
-
-// limit is how long a request may take, 0 for ever, and when to look for late ones.
-type limit struct {
-	timeout time.Duration
-	expires time.Time
-}
-
-// buffers have what was read, and what TLS decrypted.
-type buffers struct{ in, plain []byte }
 
 // A slot is the next request: when it is due, whether the loop has taken it from the pacer, and
 // whether there are no more.
@@ -102,7 +94,7 @@ type dialed struct {
 func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error), add func(l *loop) lane) (err error) {
 	loops, all := min(cmp.Or(t.Loops, runtime.GOMAXPROCS(0)), t.Conns), new(atomic.Int64)
 	for i := range loops {
-		l := &loop{meter: t.meter, limit: limit{timeout: t.Timeout}, buffers: buffers{in: make([]byte, 64<<10)}}
+		l := &loop{meter: t.meter, timeout: t.Timeout, in: make([]byte, 64<<10)}
 		if l.poller, err = newPoller(); err != nil {
 			return err
 		}
@@ -214,7 +206,7 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 	now := time.Now()
 	l.making.ctx, l.work = ctx, w
 	l.next, l.clock = slot{}, loopClock{polled: now}
-	l.limit.expires = now.Add(l.limit.timeout)
+	l.expires = now.Add(l.timeout)
 	now = l.handle(l.poller.poll(0, true), now) // what came since the last run
 	for {
 		l.fill(now)
@@ -233,11 +225,11 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 			w.paused(missed)
 		}
 		now = l.handle(events, now)
-		if l.limit.timeout > 0 && !now.Before(l.limit.expires) {
-			l.limit.expires = now.Add(l.limit.timeout)
+		if l.timeout > 0 && !now.Before(l.expires) {
+			l.expires = now.Add(l.timeout)
 			for _, one := range l.lanes {
-				if next := one.expire(now); !next.IsZero() && next.Before(l.limit.expires) {
-					l.limit.expires = next
+				if next := one.expire(now); !next.IsZero() && next.Before(l.expires) {
+					l.expires = next
 				}
 			}
 		}
@@ -326,8 +318,8 @@ func (l *loop) patience(now time.Time) time.Duration {
 	if l.next.taken {
 		d = min(d, l.next.due.Sub(now))
 	}
-	if l.limit.timeout > 0 {
-		d = min(d, l.limit.expires.Sub(now))
+	if l.timeout > 0 {
+		d = min(d, l.expires.Sub(now))
 	}
 	return max(d, 0)
 }

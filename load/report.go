@@ -42,15 +42,15 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("status    %s", strings.Join(statuses, ", "))
 	}
 	if r.CPU >= 0 {
-		p("client    %.0f%% of %d processors, %.0f requests a CPU second", r.Busy()*100, r.Processors, r.perCPU())
+		p("client    %.0f%% of %d processors, %.0f requests a CPU second", r.Busy()*100, r.Processors, float64(r.Done)/max(r.CPU, time.Microsecond).Seconds())
 	} else {
 		p("client    CPU time n/a")
 	}
 	if n := r.Traffic; n.Connections+n.Sent > 0 {
 		p("network   %.4g kB/s in, %.4g kB/s out, %d connections made in %v each", r.perSecond(n.Received)/1e3, r.perSecond(n.Sent)/1e3, n.Connections, n.meanConnect())
 	}
-	if n := r.FirstByte.Answers; n > 0 {
-		p("answers   begin %v after a request was sent, in the mean", rounded(r.FirstByte.Sum.Nanoseconds()/n))
+	if n := r.Begun; n > 0 {
+		p("answers   begin %v after a request was sent, in the mean", rounded(r.Beginning.Nanoseconds()/n))
 	}
 	r.writeLatencies(p)
 	if r.Messages.Sent+r.Messages.Received > 0 {
@@ -154,13 +154,6 @@ func quantile(h Histogram, percentile float64) time.Duration {
 
 // Attempts is how many requests were sent.
 func (r *Result) Attempts() int64 { return r.Done + r.Account.Unanswered }
-
-func (r *Result) perCPU() float64 {
-	if r.CPU <= 0 {
-		return 0
-	}
-	return float64(r.Done) / r.CPU.Seconds()
-}
 
 func rounded(ns int64) time.Duration {
 	d := time.Duration(ns)

@@ -133,17 +133,16 @@ func ParseStatuses(text string) (func(status int) bool, error) {
 	var expected [600]bool
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
-		number, class := strings.CutSuffix(part, "xx")
-		n, err := strconv.Atoi(number)
-		if class {
-			n *= 100
-		}
-		if err != nil || n < 200 || n > 599 {
+		first, err := strconv.Atoi(strings.Replace(part, "xx", "00", 1))
+		if err != nil || first < 200 || first > 599 {
 			return nil, fmt.Errorf("%q: want statuses such as 2xx,304", part)
 		}
-		expected[n] = true
-		for i := n; class && i < n+100; i++ {
-			expected[i] = true
+		last := first
+		if strings.HasSuffix(part, "xx") {
+			last += 99
+		}
+		for status := first; status <= last; status++ {
+			expected[status] = true
 		}
 	}
 	return func(status int) bool { return status > 0 && status < len(expected) && expected[status] }, nil

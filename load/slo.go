@@ -12,24 +12,23 @@ import (
 	"time"
 )
 
-// An Objective is a bound on one figure of a run: a latency (p99<5ms, max<=1s, mean<2ms), the share
-// of requests that fail (errors<0.1%), or the requests a second (rate>=990).
+// An Objective is a bound on one figure of a run: a latency (p99<5ms, max<=1s), the share of requests
+// that fail (errors<0.1%), or the requests a second (rate>=990).
 type Objective struct {
 	Figure, Operator string
 	Bound            float64 // ns, a share from 0 to 1, or requests a second
-	// percentile is a latency's: 100 for the maximum, 0 for the mean.
-	percentile float64
-	text       string
+	percentile       float64 // of a latency: 100 for the maximum; 0 for other figures
+	text             string
 }
 
-var objective = regexp.MustCompile(`^(p[0-9.]+|max|mean|rate|errors)(<=?|>=?)(.+)$`)
+var objective = regexp.MustCompile(`^(p[0-9.]+|max|rate|errors)(<=?|>=?)(.+)$`)
 
 // ParseObjectives reads objectives such as "p99<5ms" or "p99.9<20ms,errors<0.1%".
 func ParseObjectives(text string) (out []Objective, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		o, ok := parseObjective(strings.TrimSpace(part))
 		if !ok {
-			return nil, fmt.Errorf("objective %q: want one such as p99<5ms, max<=1s, mean<2ms, errors<0.1%% or rate>=990", part)
+			return nil, fmt.Errorf("objective %q: want one such as p99<5ms, max<=1s, errors<0.1%% or rate>=990", part)
 		}
 		out = append(out, o)
 	}
@@ -52,17 +51,11 @@ func parseObjective(text string) (o Objective, ok bool) {
 		if o.Bound /= 100; !share || o.Bound > 1 {
 			return o, false
 		}
-	case "max":
-		o.percentile = 100
-	case "mean":
 	default:
-		p, err := strconv.ParseFloat(o.Figure[1:], 64)
-		if err != nil || !(p > 0 && p <= 100) {
+		figure := strings.Replace(o.Figure, "max", "p100", 1)
+		if o.percentile, err = strconv.ParseFloat(figure[1:], 64); err != nil || !(o.percentile > 0 && o.percentile <= 100) {
 			return o, false
 		}
-		o.percentile = p
-	}
-	if o.latency() {
 		var d time.Duration
 		d, err = time.ParseDuration(m[3])
 		o.Bound = float64(d)
@@ -72,8 +65,6 @@ func parseObjective(text string) (o Objective, ok bool) {
 
 // Counts reports whether the objective says how many requests may fail.
 func (o Objective) Counts() bool { return o.Figure == "errors" }
-
-func (o Objective) latency() bool { return o.Figure != "errors" && o.Figure != "rate" }
 
 func (o Objective) String() string { return o.text }
 
@@ -118,11 +109,6 @@ func (o Objective) missedLatency(r *Result) (why string, generator bool) {
 		return r.Invalid(), false
 	}
 	least, most, bounded := r.Between(o.percentile)
-	if o.Figure == "mean" {
-		least = time.Duration(r.Least.Mean())
-		most = time.Duration(r.Latency.Mean())
-		bounded = r.Account.Unanswered+r.Account.NotSent == 0
-	}
 	if !bounded {
 		most = math.MaxInt64
 	}
@@ -156,7 +142,7 @@ func Missed(r *Result, objectives []Objective) (why string, generator bool) {
 	for _, o := range objectives {
 		why, generator := o.Missed(r)
 		if why != "" {
-			return why, generator || o.latency() && r.Busy() > 0.9
+			return why, generator || o.percentile > 0 && r.Busy() > 0.9
 		}
 	}
 	return "", false

@@ -31,9 +31,12 @@ type Counts struct {
 	// there is none.
 	Successes, Failures Histogram
 	// Paused is how long the generator did not run although it should have.
-	Paused    time.Duration
-	Messages  Messages
-	FirstByte FirstByte
+	Paused   time.Duration
+	Messages Messages
+	// Begun is how many answers have begun, and Beginning the sum of how long they took after their
+	// requests were sent. Answers of gRPC streams and WebSockets are not counted.
+	Begun     int64
+	Beginning time.Duration
 	ended     time.Time // when the last answer came
 }
 
@@ -48,13 +51,6 @@ type Account struct {
 	Limits  map[string]int64
 	// Unanswered is how many requests were sent and had no answer when the plan was interrupted.
 	Unanswered int64
-}
-
-// FirstByte is how long answers took to begin after their requests were sent, as a sum. Answers of
-// gRPC streams and WebSockets are not counted.
-type FirstByte struct {
-	Answers int64
-	Sum     time.Duration
 }
 
 // Messages are the messages of gRPC's streams, and server-sent events.
@@ -114,8 +110,8 @@ func (c *Counts) done(r timing, now, earliest time.Time, status int, err error) 
 	record(c.Latency, now.Sub(r.due))
 	record(c.Least, earliest.Sub(r.charged))
 	if r.begins > 0 {
-		c.FirstByte.Answers++
-		c.FirstByte.Sum += r.begins
+		c.Begun++
+		c.Beginning += r.begins
 	}
 	if status != 0 {
 		c.Statuses[status]++
@@ -126,15 +122,22 @@ func (c *Counts) done(r timing, now, earliest time.Time, status int, err error) 
 			c.Successes = newLatencies()
 		}
 		record(c.Failures, now.Sub(r.due))
-		why := reason(err)
-		if _, known := c.Errors[why]; !known && len(c.Errors) >= 2*mostReasons {
-			why = otherReason
-		}
-		c.Errors[why]++
+		c.failed(reason(err), 1)
 	}
 	if err == nil && c.Successes.Histogram != nil {
 		record(c.Successes, now.Sub(r.due))
 	}
+}
+
+// mostReasons is how many reasons for failures are told apart; all others are one.
+const mostReasons = 32
+
+// failed counts failures of one reason.
+func (c *Counts) failed(why string, n int64) {
+	if _, known := c.Errors[why]; !known && len(c.Errors) >= mostReasons {
+		why = "another reason"
+	}
+	c.Errors[why] += n
 }
 
 // unbounded counts a request that has waited, and of whose end nothing is known.
@@ -156,8 +159,8 @@ func (c *Counts) add(other *Counts) {
 	}
 	c.Successes.Add(other.Successes)
 	c.Failures.Add(other.Failures)
-	for why, n := range other.Errors {
-		c.Errors[why] += n
+	for _, why := range other.Reasons() {
+		c.failed(why, other.Errors[why])
 	}
 	for status, n := range other.Statuses {
 		c.Statuses[status] += n
@@ -168,8 +171,8 @@ func (c *Counts) add(other *Counts) {
 	c.Account.NotSent += other.Account.NotSent
 	c.Paused = max(c.Paused, other.Paused) // they run side by side
 	c.Account.Unanswered += other.Account.Unanswered
-	c.FirstByte.Answers += other.FirstByte.Answers
-	c.FirstByte.Sum += other.FirstByte.Sum
+	c.Begun += other.Begun
+	c.Beginning += other.Beginning
 	c.Messages.Sent += other.Messages.Sent
 	c.Messages.Received += other.Messages.Received
 	c.Messages.Latency.Add(other.Messages.Latency)
@@ -186,30 +189,11 @@ func (h *Histogram) Add(other Histogram) {
 	h.Merge(other.Histogram)
 }
 
-// mostReasons is how many reasons for failures are told apart; all others are otherReason.
-const (
-	mostReasons = 32
-	otherReason = "another reason"
-)
-
 // Reasons returns why requests failed, the most frequent reason first.
 func (c *Counts) Reasons() []string {
 	return slices.SortedFunc(maps.Keys(c.Errors), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.Errors[b], c.Errors[a]), strings.Compare(a, b))
 	})
-}
-
-// reasons returns the most frequent reasons, and the others as one.
-func (c *Counts) reasons() map[string]int64 {
-	out := map[string]int64{}
-	for i, why := range c.Reasons() {
-		if i < mostReasons {
-			out[why] += c.Errors[why]
-		} else {
-			out[otherReason] += c.Errors[why]
-		}
-	}
-	return out
 }
 
 // varying matches what differs from one request to the next: numbers of more than three digits

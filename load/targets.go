@@ -95,28 +95,38 @@ func FillIn(requests []Request, path string) (out []Request, rows int, left bool
 	if err != nil {
 		return nil, 0, false, err
 	}
-	next := csvRows(bytes.TrimPrefix(text, []byte("\ufeff")))
-	for size := 0; ; rows++ {
-		row, err := next()
-		switch {
-		case errors.Is(err, io.EOF) && rows == 0:
-			return nil, 0, false, fmt.Errorf("%s has no rows of values", path)
-		case errors.Is(err, io.EOF):
-			return out, rows, false, nil
-		case err != nil:
-			return nil, 0, false, fmt.Errorf("%s: %w", path, err)
-		case size > mostExpanded:
+	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	names, err := reader.Read()
+	reader.ReuseRecord = true
+	row := map[string]string{}
+	for size := 0; err == nil; {
+		line, wrong := reader.Read()
+		if err = wrong; err != nil {
+			break // also of a line with more or fewer fields
+		}
+		if size > mostExpanded {
 			return out, rows, true, nil
 		}
+		for i, value := range line {
+			row[names[i]] = value
+		}
+		rows++
 		for i := range requests {
 			r, err := requests[i].withRow(row)
 			if err != nil {
-				return nil, 0, false, fmt.Errorf("%s: row %d of the values %w", path, rows+1, err)
+				return nil, 0, false, fmt.Errorf("%s: row %d of the values %w", path, rows, err)
 			}
 			out = append(out, r)
 			size += requestSize + len(r.Body) + len(r.URL.Path) + len(r.URL.RawQuery)
 		}
 	}
+	switch {
+	case !errors.Is(err, io.EOF):
+		return nil, 0, false, fmt.Errorf("%s: %w", path, err)
+	case rows == 0:
+		return nil, 0, false, fmt.Errorf("%s has no rows of values", path)
+	}
+	return out, rows, false, nil
 }
 
 // mostExpanded is about how many bytes of memory expanded requests may take, and requestSize about
@@ -125,27 +135,6 @@ const (
 	mostExpanded = 256 << 20
 	requestSize  = 1000
 )
-
-// csvRows returns the rows of CSV, one a call, in a map that the next call changes.
-func csvRows(text []byte) func() (map[string]string, error) {
-	reader := csv.NewReader(bytes.NewReader(text))
-	names, err := reader.Read()
-	reader.ReuseRecord = true
-	row := map[string]string{}
-	return func() (map[string]string, error) {
-		if err != nil {
-			return nil, err
-		}
-		line, err := reader.Read()
-		if err != nil {
-			return nil, err // also of a line with more or fewer fields
-		}
-		for i, value := range line {
-			row[names[i]] = value
-		}
-		return row, nil
-	}
-}
 
 // withRow returns the request with a row's values. It is an error if the row has too few.
 func (r Request) withRow(row map[string]string) (_ Request, err error) {

@@ -110,10 +110,9 @@ func (w *Work) done(t timing, now, earliest time.Time, status int, err error) {
 	if err != nil && status == 0 {
 		if why := ownLimit(err); why != "" {
 			w.tally.mu.Lock()
-			defer w.tally.mu.Unlock()
 			w.tally.counts.Account.Limits[why]++
-			w.tally.counts.Account.NotSent++
-			w.tally.counts.unbounded(now.Sub(t.due))
+			w.tally.mu.Unlock()
+			w.notSent(t.due, now)
 			return
 		}
 	}

@@ -88,8 +88,6 @@ type published struct {
 type report struct {
 	Part  load.Part
 	Whole bool // it ended early, but Part has everything that it sent
-
-	version string // of the object
 }
 
 // Client works in one namespace of a cluster.

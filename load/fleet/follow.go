@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// quiet is how long a worker, or the cluster, may be silent before that is said.
+	// quiet is how long the cluster may be silent before that is said.
 	quiet = 5 * time.Second
 	// giveUp is how long the cluster may be silent before the command gives up.
 	giveUp = 10 * time.Minute
@@ -35,36 +35,21 @@ type follower struct {
 	version string            // of the plan's object
 	ended   bool              // the Job has
 	reports map[string]report // by pod
-	workers map[int]*heardWorker
-	told    time.Time       // when it was last said that workers are not ready
-	why     map[string]bool // what was said about pods that do not run
-	reach   reach
-}
+	told    time.Time         // when it was last said that workers are not ready
+	why     map[string]bool   // what was said about pods that do not run
 
-// reach is whether the cluster answers.
-type reach struct {
-	reached  time.Time // when it last did
-	lost     bool      // it was said that it does not
-	regained time.Time // when it answered for the first time after that
-	last     error     // the last error
-	refused  time.Time // since when it refuses something; zero if it does not
-}
-
-// heardWorker is a worker that has reported.
-type heardWorker struct {
-	pod    string // its last one
-	at     time.Time
-	silent bool // it was named because nothing has come since
-	final  bool // a report that is the last
+	reached time.Time // when the cluster last answered
+	lost    bool      // it was said that the cluster does not answer
+	last    error     // the last error of what was asked
+	refused time.Time // since when it refuses something; zero if it does not
 }
 
 func (c *Client) follower(job string, say func(string)) *follower {
 	now := time.Now()
 	return &follower{
 		client: c, job: job, say: say,
-		reports: map[string]report{}, workers: map[int]*heardWorker{},
+		reports: map[string]report{}, reached: now,
 		told: now, why: map[string]bool{},
-		reach: reach{reached: now, regained: now},
 	}
 }
 
@@ -77,7 +62,7 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 		return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.namespace, err)
 	}
 	if f.plan.Start.IsZero() {
-		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers), f.plan.Workers, job), ctx.Err(), f.reach.last)
+		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(f.workers()), f.plan.Workers, job), ctx.Err(), f.last)
 	}
 	return merge(&f.plan, f.reports), nil
 }
@@ -99,8 +84,8 @@ func (f *follower) gather(ctx context.Context) error {
 			interrupted, until = nil, now.Add(farewell)
 		}
 		switch {
-		case now.Sub(f.reach.reached) > giveUp:
-			return f.reach.last
+		case now.Sub(f.reached) > giveUp:
+			return f.last
 		case ctx.Err() != nil && (f.plan.Start.IsZero() || now.After(until)), f.complete(now):
 			return nil
 		case err != nil:
@@ -121,7 +106,7 @@ func (f *follower) gather(ctx context.Context) error {
 	}
 }
 
-// look reads the Job, its plan and the reports, and names the workers from which nothing comes.
+// look reads the Job, its plan and the reports, and says why workers are not ready.
 func (f *follower) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
@@ -133,8 +118,6 @@ func (f *follower) look(ctx context.Context) error {
 	}
 	if f.plan.Start.IsZero() {
 		f.reasons(ctx, now)
-	} else {
-		f.nameSilent(now)
 	}
 	return nil
 }
@@ -180,46 +163,31 @@ func (f *follower) take(object *corev1.ConfigMap) error {
 	if err := json.Unmarshal([]byte(object.Data["report"]), &r); err != nil {
 		return fmt.Errorf("the report of %s: %w", object.Name, err)
 	}
-	r.version = object.ResourceVersion
-	before, known := f.reports[object.Name]
-	if known && before.version == r.version {
-		return nil
-	}
 	f.reports[object.Name] = r
-	index := r.Part.Worker
-	worker, heard := f.workers[index]
-	if !heard {
-		worker = new(heardWorker)
-		f.workers[index] = worker
-	}
-	worker.at = time.Now()
-	worker.final = worker.final || r.Part.Final
-	if !known {
-		worker.pod = object.Name
-	}
-	if worker.silent {
-		worker.silent = false
-		f.say(fmt.Sprintf("worker %d reports again: %s", index, object.Name))
-	}
 	return nil
+}
+
+// workers returns the workers that have reported, and whether each has sent its last report.
+func (f *follower) workers() map[int]bool {
+	final := map[int]bool{}
+	for _, r := range f.reports {
+		final[r.Part.Worker] = final[r.Part.Worker] || r.Part.Final
+	}
+	return final
 }
 
 // answered says when the cluster ceases to answer, and when it answers again.
 func (f *follower) answered(now time.Time, err error) {
-	silent := now.Sub(f.reach.reached) > quiet
 	switch {
-	case err != nil && silent && !f.reach.lost:
-		f.reach.lost = true
+	case err != nil && !f.lost && now.Sub(f.reached) > quiet:
+		f.lost = true
 		f.say(fmt.Sprintf("the cluster does not answer; workers that run continue for %v: %v", silence, err))
-	case err == nil && f.reach.lost:
-		f.reach.lost = false
+	case err == nil && f.lost:
+		f.lost = false
 		f.say("the cluster answers again")
 	}
 	if err == nil {
-		f.reach.reached = now
-		if silent {
-			f.reach.regained = now
-		}
+		f.reached = now
 	}
 }
 
@@ -227,14 +195,14 @@ func (f *follower) answered(now time.Time, err error) {
 // pass: it is asked again.
 func (f *follower) refusal(err error) error {
 	if err != nil {
-		f.reach.last = err
+		f.last = err
 	}
 	switch {
 	case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
-		f.reach.refused = time.Time{}
-	case f.reach.refused.IsZero():
-		f.reach.refused = time.Now()
-	case time.Since(f.reach.refused) > refusing:
+		f.refused = time.Time{}
+	case f.refused.IsZero():
+		f.refused = time.Now()
+	case time.Since(f.refused) > refusing:
 		return err
 	}
 	return nil
@@ -246,8 +214,8 @@ func (f *follower) complete(now time.Time) bool {
 		return f.ended
 	}
 	final := 0
-	for _, worker := range f.workers {
-		if worker.final {
+	for _, last := range f.workers() {
+		if last {
 			final++
 		}
 	}
@@ -256,7 +224,7 @@ func (f *follower) complete(now time.Time) bool {
 
 // start publishes the start time if all workers are ready.
 func (f *follower) start(ctx context.Context) error {
-	if !f.plan.Start.IsZero() || len(f.workers) < f.plan.Workers {
+	if !f.plan.Start.IsZero() || len(f.workers()) < f.plan.Workers {
 		return nil
 	}
 	plan := f.plan
@@ -268,24 +236,13 @@ func (f *follower) start(ctx context.Context) error {
 	return err
 }
 
-// nameSilent names the workers from which nothing comes.
-func (f *follower) nameSilent(now time.Time) {
-	for index, worker := range f.workers {
-		since := slices.MaxFunc([]time.Time{worker.at, f.reach.regained, f.plan.Start}, time.Time.Compare)
-		if now.Sub(since) > quiet && !worker.silent && !worker.final {
-			worker.silent = true
-			f.say(fmt.Sprintf("worker %d (%s) has not reported for %v", index, worker.pod, now.Sub(worker.at).Round(time.Second)))
-		}
-	}
-}
-
 // reasons says why workers are not ready. Each reason of a pod is said once. If it is late, it also
 // says whether there are too few pods: a quota does that.
 func (f *follower) reasons(ctx context.Context, now time.Time) {
 	late := now.Sub(f.told) > 2*quiet
 	if late {
 		f.told = now
-		f.say(fmt.Sprintf("%d of %d workers are ready", len(f.workers), f.plan.Workers))
+		f.say(fmt.Sprintf("%d of %d workers are ready", len(f.workers()), f.plan.Workers))
 	}
 	pods, err := kube.Pods.In(f.client.cluster, f.client.namespace).List(ctx, f.selection())
 	if err != nil {

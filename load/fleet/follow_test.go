@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -124,12 +125,34 @@ func TestNamesDiffer(t *testing.T) {
 // request that the cluster does not answer well changes nothing.
 func TestFollow(t *testing.T) {
 	t.Parallel()
+	out, said, _ := followed(t, t.Context(), `"Start":"2`, func() {})
+	if len(said) != 1 || !strings.HasPrefix(said[0], "2 workers are ready and begin at ") || out.Account.NotSent != 10 || len(out.Notes) != 0 {
+		t.Errorf("%q, %+v", said, out)
+	}
+}
+
+// An interruption may come while the command reads the Job, not only while it waits. The workers
+// are told to stop then too.
+func TestFollowInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out, _, plan := followed(t, ctx, `"Stop":"2`, interrupt)
+	if !out.Interrupted || !strings.Contains(plan, `"Stop":"2`) || len(out.Notes) != 0 {
+		t.Errorf("%+v, %s", out, plan)
+	}
+}
+
+// followed follows a Job of two workers, whose reports are the last once the plan has a text. look
+// is called while reports are read after the start.
+func followed(t *testing.T, ctx context.Context, lastWith string, look func()) (out *Outcome, said []string, plan string) {
 	var mu sync.Mutex
-	plan, asked := `{"Workers": 2, "Rate": 10, "Duration": 1000000000}`, 0
-	started := func() string {
+	plan = `{"Workers": 2, "Rate": 10, "Duration": 1000000000}`
+	asked := 0
+	planned := func(text string) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return fmt.Sprint(strings.Contains(plan, `"Start":"2`))
+		return strings.Contains(plan, text)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -149,11 +172,14 @@ func TestFollow(t *testing.T) {
 			}
 			answer = &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}, Data: map[string]string{"plan": plan}}
 		case strings.HasSuffix(r.URL.Path, "/configmaps"):
+			if planned(`"Start":"2`) {
+				look()
+			}
 			list := &corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
 			for i := range 2 {
 				list.Items = append(list.Items, corev1.ConfigMap{
-					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("w", i), ResourceVersion: started()},
-					Data:       map[string]string{"report": fmt.Sprintf(`{"Part": {"Worker": %d, "Final": %s}}`, i, started())},
+					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("w", i)},
+					Data:       map[string]string{"report": fmt.Sprintf(`{"Part": {"Worker": %d, "Final": %v}}`, i, planned(lastWith))},
 				})
 			}
 			answer = list
@@ -167,9 +193,9 @@ func TestFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said []string
-	out, err := c.Follow(t.Context(), "j", func(text string) { said = append(said, text) })
-	if err != nil || len(said) != 1 || !strings.HasPrefix(said[0], "2 workers are ready and begin at ") || out.Account.NotSent != 10 || len(out.Notes) != 0 {
-		t.Errorf("%v, %q, %+v", err, said, out)
+	out, err = c.Follow(ctx, "j", func(text string) { said = append(said, text) })
+	if err != nil {
+		t.Fatal(err)
 	}
+	return out, said, plan
 }
