@@ -23,8 +23,7 @@ type Server struct {
 	Metrics string
 }
 
-// ServerFigures are what a server has used since it began, or during a load: cpu, in ns, and of Go
-// programs bytes and allocs (allocated), and collections (of garbage). What is not known is not there.
+// ServerFigures are what a server has used: cpu (ns), and if known bytes, allocs and collections.
 type ServerFigures map[string]float64
 
 // serverMetrics are the figures' names in Prometheus' text format.

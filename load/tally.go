@@ -101,7 +101,10 @@ func newMicroseconds() *hdrhistogram.Histogram {
 }
 
 func newCounts() Counts {
-	return Counts{Latency: newLatencies(), Least: newLatencies(), Account: Account{Limits: map[string]int64{}}, Errors: map[string]int64{}, Statuses: map[int]int64{}}
+	return Counts{
+		Latency: newLatencies(), Least: newLatencies(), Account: Account{Limits: map[string]int64{}},
+		Errors: map[string]int64{}, Statuses: map[int]int64{},
+	}
 }
 
 // done counts an answer.
