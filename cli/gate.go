@@ -105,23 +105,6 @@ func quoted(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`, `'`, `'\''`).Replace(word) + `"`
 }
 
-// loadThresholds reads a file of thresholds, and takes the defaults for what it does not name. For
-// "" all are the defaults.
-func loadThresholds(name string, defaults verdict.Thresholds) (verdict.Thresholds, error) {
-	if name == "" {
-		return defaults, nil
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return verdict.Thresholds{}, fmt.Errorf("--thresholds: %w", err)
-	}
-	limits, err := verdict.ParseThresholds(text, defaults)
-	if err != nil {
-		return limits, hinted(fmt.Errorf("%s: %w", name, err), "such as `time: 5%`, `allocs: 0`, one a line")
-	}
-	return limits, nil
-}
-
 // writeFile makes a file of what write writes. If that fails, the file stays as it was.
 func writeFile(name string, write func(io.Writer) error) error {
 	var all bytes.Buffer

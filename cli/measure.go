@@ -225,13 +225,9 @@ type percent float64
 func (p *percent) String() string { return strconv.FormatFloat(float64(*p)*100, 'g', 4, 64) + "%" }
 func (p *percent) Type() string   { return "percent" }
 func (p *percent) Set(s string) error {
-	number, isPercent := strings.CutSuffix(s, "%")
-	value, err := strconv.ParseFloat(number, 64)
+	value, err := parsePercent(s)
 	if err != nil {
 		return errors.New("want a percentage such as 1%")
-	}
-	if isPercent {
-		value /= 100
 	}
 	if !(value > 0 && value < 1) {
 		return errors.New("want a percentage above 0% and below 100%")

@@ -82,23 +82,8 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 	}
 }
 
-// Digest is the SHA-256 of some files' text, in hexadecimal, "" if one cannot be read.
-func Digest(names ...string) string {
-	h := sha256.New()
-	for _, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			return ""
-		}
-		_, err = io.Copy(h, f)
-		if errors.Join(err, f.Close()) != nil {
-			return ""
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// programOf is the SHA-256 of the programs that the new code's entries run in.
+// programOf is the SHA-256, in hexadecimal, of the programs that the new code's entries run in, ""
+// if one cannot be read.
 func programOf(entries []Entry) string {
 	var files []string
 	for i := range entries {
@@ -110,7 +95,18 @@ func programOf(entries []Entry) string {
 		this, _ := os.Executable() // without a name there is no digest
 		files = []string{this}
 	}
-	return Digest(files...)
+	h := sha256.New()
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return ""
+		}
+		_, err = io.Copy(h, f)
+		if errors.Join(err, f.Close()) != nil {
+			return ""
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Modules are the versions, by path, of the modules that this program is built from.

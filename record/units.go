@@ -11,11 +11,9 @@ const Better = "better:"
 const (
 	EncodedBytes = "encoded-bytes"    // of what an operation encodes
 	PackedBytes  = "packed-bytes"     // of what an operation encodes, compressed
-	RowsWritten  = "rows"             // of a table, an operation
 	ClientCPU    = "client-cpu-ns/op" // CPU time of the contender's process
 	Instructions = "instructions/op"  // of all the contender's process, in user mode
 	ServerCPU    = "server-cpu-ns/op" // CPU time of its server
 	WireOut      = "wire-out-B/op"    // sent, headers and TLS included
 	WireIn       = "wire-in-B/op"
-	PeakMemory   = "peak-rss-B" // peak of resident memory
 )
