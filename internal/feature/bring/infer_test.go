@@ -281,8 +281,7 @@ func TestInferManyTypes(t *testing.T) {
 	}
 }
 
-// Objects of the same fields are one type, wherever they are: a Kubernetes Pod has fewer than 200,
-// and is brought whole, where each place was a type of its own and those below level 4 text.
+// Objects of the same fields are one type, wherever they are: a Kubernetes Pod has fewer than 200.
 func TestInferEqualObjectsAreOneType(t *testing.T) {
 	s, back, err := inferred(t, `{"a": {"x": {"n": 1}}, "list": [{"n": 2}], "by": {"k-1": {"n": 3}}, "other": {"n": "4"}, "x": {"n": 5, "m": 6}}`)
 	if err != nil || back[0] != `{"a":{"x":{"n":"1"}},"list":[{"n":"2"}],"by":{"k-1":{"n":"3"}},"other":{"n":"4"},"x":{"n":"5","m":"6"}}` {
@@ -297,7 +296,10 @@ func TestInferEqualObjectsAreOneType(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := filepath.Join(strings.TrimSpace(string(dir)), "testdata", "HEAD", "core.v1.Pod.json")
-	if s, err = Infer(pod, "", false); err != nil {
+	if _, err := os.Stat(pod); err != nil {
 		t.Skip(err)
+	}
+	if _, err = Infer(pod, "", false); err != nil {
+		t.Error(err)
 	}
 }
