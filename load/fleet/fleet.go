@@ -39,8 +39,7 @@ const (
 	// silence stops, and is not waited for.
 	reportEvery = time.Second
 	silence     = 30 * time.Second
-	// startIn is how long before the first request the start time is published. Workers ask for it
-	// every second.
+	// startIn is how long before the first request the start time is published.
 	startIn = 3 * time.Second
 	// refusing is how long a cluster may refuse what is asked: a server that has just started knows
 	// no rights yet.
@@ -88,6 +87,8 @@ type published struct {
 type report struct {
 	Part  load.Part
 	Whole bool // it ended early, but Part has everything that it sent
+
+	version string // of the object
 }
 
 // Client works in one namespace of a cluster.

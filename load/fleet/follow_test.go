@@ -1,13 +1,10 @@
 package fleet
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,8 +26,6 @@ func TestReasonsOfPods(t *testing.T) {
 		switch {
 		case strings.Contains(r.URL.Path, "/configmaps/"):
 			answer = &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Data: map[string]string{"plan": `{"Workers": 3}`}}
-		case strings.HasSuffix(r.URL.Path, "/configmaps"):
-			answer = &corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
 		case strings.HasSuffix(r.URL.Path, "/pods"):
 			answer = &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{pod, pod}}
 		}
@@ -108,6 +103,30 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
+// A worker whose clock is an hour off says so in place of sending nothing, or an hour too late.
+func TestClockOfWorker(t *testing.T) {
+	for off, want := range map[time.Duration]string{
+		-time.Hour: "clock is 1h0m0s ahead of the API server's", time.Hour: "clock is 1h0m0s behind the API server's", 0: "",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(&corev1.ConfigMap{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Now().Add(off))},
+			})
+		}))
+		c, err := connect(&rest.Config{Host: server.URL}, "default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &worker{client: c, job: new(batchv1.Job), name: "w"}
+		err = w.checkClock(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", off, err, want)
+		}
+		server.Close()
+	}
+}
+
 // Commands that start in the same moment, of a pipeline or of several people, make Jobs of their
 // own: a Job whose name is taken is refused.
 func TestNamesDiffer(t *testing.T) {
@@ -119,83 +138,4 @@ func TestNamesDiffer(t *testing.T) {
 		}
 		taken[name] = true
 	}
-}
-
-// The command publishes the start when both workers are ready, and merges their last reports. One
-// request that the cluster does not answer well changes nothing.
-func TestFollow(t *testing.T) {
-	t.Parallel()
-	out, said, _ := followed(t, t.Context(), `"Start":"2`, func() {})
-	if len(said) != 1 || !strings.HasPrefix(said[0], "2 workers are ready and begin at ") || out.Account.NotSent != 10 || len(out.Notes) != 0 {
-		t.Errorf("%q, %+v", said, out)
-	}
-}
-
-// An interruption may come while the command reads the Job, not only while it waits. The workers
-// are told to stop then too.
-func TestFollowInterrupted(t *testing.T) {
-	t.Parallel()
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	out, _, plan := followed(t, ctx, `"Stop":"2`, interrupt)
-	if !out.Interrupted || !strings.Contains(plan, `"Stop":"2`) || len(out.Notes) != 0 {
-		t.Errorf("%+v, %s", out, plan)
-	}
-}
-
-// followed follows a Job of two workers, whose reports are the last once the plan has a text. look
-// is called while reports are read after the start.
-func followed(t *testing.T, ctx context.Context, lastWith string, look func()) (out *Outcome, said []string, plan string) {
-	var mu sync.Mutex
-	plan = `{"Workers": 2, "Rate": 10, "Duration": 1000000000}`
-	asked := 0
-	planned := func(text string) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return strings.Contains(plan, text)
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		var answer any = &batchv1.Job{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}}
-		switch {
-		case strings.Contains(r.URL.Path, "/configmaps/"):
-			mu.Lock()
-			defer mu.Unlock()
-			if asked++; asked == 2 {
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			if r.Method == http.MethodPatch {
-				var patch corev1.ConfigMap
-				_ = json.NewDecoder(r.Body).Decode(&patch)
-				plan = patch.Data["plan"]
-			}
-			answer = &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}, Data: map[string]string{"plan": plan}}
-		case strings.HasSuffix(r.URL.Path, "/configmaps"):
-			if planned(`"Start":"2`) {
-				look()
-			}
-			list := &corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
-			for i := range 2 {
-				list.Items = append(list.Items, corev1.ConfigMap{
-					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("w", i)},
-					Data:       map[string]string{"report": fmt.Sprintf(`{"Part": {"Worker": %d, "Final": %v}}`, i, planned(lastWith))},
-				})
-			}
-			answer = list
-		case strings.HasSuffix(r.URL.Path, "/pods"):
-			answer = &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
-		}
-		_ = json.NewEncoder(w).Encode(answer)
-	}))
-	defer server.Close()
-	c, err := connect(&rest.Config{Host: server.URL}, "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err = c.Follow(ctx, "j", func(text string) { said = append(said, text) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out, said, plan
 }

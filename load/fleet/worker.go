@@ -102,6 +102,9 @@ func (w *worker) ready(ctx context.Context) (time.Time, error) {
 	if err := wait.PollUntilContextCancel(ctx, reportEvery, true, written); err != nil {
 		return time.Time{}, err
 	}
+	if err := w.checkClock(ctx); err != nil {
+		return time.Time{}, err
+	}
 	p, err := w.await(ctx, func(p *published) bool { return !p.Start.IsZero() })
 	if err != nil {
 		return time.Time{}, err
@@ -109,15 +112,39 @@ func (w *worker) ready(ctx context.Context) (time.Time, error) {
 	return p.Start, nil
 }
 
-// await reads the plan until a condition holds.
+// clocksMost is how far a node's clock may be off the API server's, whose times are whole seconds.
+const clocksMost = 10 * time.Second
+
+// checkClock rejects a clock by which the worker would begin much before or after the others.
+func (w *worker) checkClock(ctx context.Context) error {
+	before := time.Now()
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: w.name + "-"}}
+	created, err := w.client.maps.Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return nil // the cluster does not answer now, and what it says later is too late for this
+	}
+	server, after := created.CreationTimestamp.Time, time.Now()
+	switch {
+	case server.IsZero():
+	case before.Sub(server) > clocksMost:
+		return fmt.Errorf("this node's clock is %v ahead of the API server's: set it, as by NTP", before.Sub(server).Round(5*time.Second))
+	case server.Sub(after) > clocksMost:
+		return fmt.Errorf("this node's clock is %v behind the API server's: set it, as by NTP", server.Sub(after).Round(5*time.Second))
+	}
+	return nil
+}
+
+// await watches the plan until a condition holds.
 func (w *worker) await(ctx context.Context, holds func(*published) bool) (found *published, err error) {
-	err = wait.PollUntilContextCancel(ctx, reportEvery, true, func(ctx context.Context) (bool, error) {
-		object, err := w.client.maps.Get(ctx, w.job.Name, metav1.GetOptions{})
-		if err != nil {
-			return false, nil
-		}
-		found, err = planOf(object)
-		return err == nil && holds(found), nil
+	plan := metav1.SingleObject(metav1.ObjectMeta{Name: w.job.Name})
+	err = wait.PollUntilContextCancel(ctx, reportEvery/10, true, func(ctx context.Context) (bool, error) {
+		_ = w.client.watch(ctx, plan, func(object *corev1.ConfigMap) bool {
+			if p, err := planOf(object); err == nil && holds(p) {
+				found = p
+			}
+			return found == nil
+		})
+		return found != nil, nil
 	})
 	return found, err
 }

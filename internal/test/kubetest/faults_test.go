@@ -4,7 +4,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // A cluster's faults, one after the other: each ends with a true account.
@@ -54,8 +53,9 @@ func (b *bed) quota(t *testing.T) {
 func (b *bed) drain(t *testing.T) {
 	s, c, job := b.sending(t, "25s")
 	b.must(t, "drain", b.address, "--pod-selector=postage-load="+job+",batch.kubernetes.io/job-completion-index=0")
-	time.Sleep(5 * time.Second) // nobody sends the worker's requests
+	c.says(t, `worker \d \(\S+\) has not reported for`)
 	b.must(t, "uncordon", b.address)
+	c.says(t, `worker \d reports again: `)
 	r := c.result(t, 0)
 	s.account(t, r, 2500, 0)
 	if said := c.said.String(); r.NotSent == 0 || strings.Count(said, "was ended early, and has reported everything") != 1 {

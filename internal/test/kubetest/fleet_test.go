@@ -2,6 +2,7 @@ package kubetest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -240,6 +241,7 @@ func TestFleet(t *testing.T) {
 		t.Run("attach", func(t *testing.T) { t.Parallel(); b.attach(t, 200, 6*time.Second) })
 		t.Run("killed", func(t *testing.T) { t.Parallel(); b.killed(t) })
 		t.Run("interrupted", func(t *testing.T) { t.Parallel(); b.interrupted(t) })
+		t.Run("interrupted while it looks", func(t *testing.T) { t.Parallel(); b.interruptedLooking(t) })
 		t.Run("streams", func(t *testing.T) { t.Parallel(); b.streams(t) })
 		t.Run("image", func(t *testing.T) { t.Parallel(); b.noImage(t) })
 	})
@@ -296,10 +298,13 @@ func (b *bed) attach(t *testing.T, rate int64, duration time.Duration) (*fleet.O
 	return out, r
 }
 
-// A worker is killed. Its successor continues, and what was not sent, or not reported, is counted.
+// A worker is killed. It is named while the others send, its successor continues, and what was not
+// sent, or not reported, is counted.
 func (b *bed) killed(t *testing.T) {
 	s, c, job := b.sending(t, "25s")
 	signalWorker(t, job, syscall.SIGKILL)
+	worker := c.says(t, `worker (\d) \(\S+\) has not reported for`)
+	c.says(t, "worker "+worker+" reports again: ")
 	r := c.result(t, 0)
 	s.account(t, r, 2500, r.NotSent)
 	if r.NotSent == 0 || r.Requests < 1250 {
@@ -332,6 +337,32 @@ func (b *bed) noImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.Wait()
+	b.gone(t, job)
+}
+
+// An interruption may come while the command reads the Job, not only while it waits. The workers
+// are told to stop then too.
+func (b *bed) interruptedLooking(t *testing.T) {
+	_, c, job := b.sending(t, "10m")
+	client := b.takeOver(t, c)
+	signalWorker(t, job, syscall.SIGKILL)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out, err := client.Follow(ctx, job, func(text string) {
+		t.Log(text)
+		if strings.Contains(text, "has not reported for") { // which it sees in the Job
+			interrupt()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !out.Interrupted || out.Achieved < 10 || out.Account.NotSent+out.Account.Unanswered+out.Done != 60_000 {
+		t.Errorf("interrupted: %v, %.1f a second, %d answered, %d not, %d not sent", out.Interrupted, out.Achieved, out.Done, out.Account.Unanswered, out.Account.NotSent)
+	}
+	if err := client.Delete(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
 	b.gone(t, job)
 }
 
