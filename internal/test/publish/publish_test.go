@@ -286,7 +286,7 @@ func TestPublished(t *testing.T) {
 		if got := p.run(t, "./postage", "list", "Encode/msg=tiny"); !strings.Contains(got, "codec=json") {
 			t.Errorf("list: %s", got)
 		}
-		if got := p.run(t, "./postage", "version"); !strings.Contains(got, version) {
+		if got := p.run(t, "./postage", "--version"); !strings.Contains(got, version) {
 			t.Errorf("version: %s", got)
 		}
 	})
