@@ -569,7 +569,10 @@ func TestNewTestsOnOldCode(t *testing.T) {
 	if builds != 2 {
 		t.Errorf("two sides take %d builds, want 2", builds)
 	}
-	g.write(map[string]string{"a/b_test.go": has("New", "two()"), "a/a.go": "package a\n\nconst is = 1\n\nfunc two() int { return 1 }\n"})
+	// A test that is no benchmark may need the new code.
+	g.write(map[string]string{"a/c_test.go": "package a\n\nimport \"testing\"\n\nfunc TestMore(*testing.T) { more() }\n"})
+	g.want(old(false), "Bench/pkg=a/Both ", "Bench/pkg=a/New ", "example.org/m/a: the old code runs the new benchmarks")
+	g.write(map[string]string{"a/c_test.go": "package a\n", "a/b_test.go": has("New", "two()"), "a/a.go": "package a\n\nconst is = 1\n\nfunc two() int { return 1 }\n"})
 	g.want(old(false), "Bench/pkg=a/Both ", isNew,
 		"example.org/m/a: each side runs its own tests, as the new ones do not run on the old code: go test: exit status 1: # example.org/m/a [example.org/m/a.test]\na/b_test.go:7:11: undefined: two")
 }

@@ -187,28 +187,40 @@ func (s *Set) buildOld(ctx context.Context, o *Options, now, old *side, p Packag
 	if differ && o.OwnTests && own != nil {
 		s.warn("%s: each side runs its own tests, which differ", p.Path)
 	} else if differ && !o.OwnTests {
-		folder, err := old.TakeTests(ctx, now.Source, p.Folder)
-		if err != nil {
-			return err
+		var why string
+		for _, benchmarks := range []bool{false, true} {
+			folder, err := old.TakeTests(ctx, now.Source, p.Folder, benchmarks)
+			if err != nil {
+				return err
+			}
+			if folder == "" {
+				return nil // it lacks the package
+			}
+			with := p
+			with.Folder = folder
+			if err := o.build(ctx, old, with); err != nil {
+				return err
+			}
+			which := "tests"
+			if benchmarks {
+				which = "benchmarks"
+			}
+			fails := old.failsAlone(now, p.Path)
+			if fails == "" {
+				s.warn("%s: the old code runs the new %s", p.Path, which)
+				return nil
+			}
+			why = cmp.Or(why, fails)
+			if err := old.GiveBackTests(ctx, folder); err != nil {
+				return err
+			}
+			builds := old.failed[p.Path] == nil
+			delete(old.failed, p.Path)
+			delete(old.benchmarks, p.Path)
+			if builds || own == nil { // fewer of the new files help only those that do not build
+				break
+			}
 		}
-		if folder == "" {
-			return nil // it lacks the package
-		}
-		with := p
-		with.Folder = folder
-		if err := o.build(ctx, old, with); err != nil {
-			return err
-		}
-		why := old.failsAlone(now, p.Path)
-		if why == "" {
-			s.warn("%s: the old code runs the new tests", p.Path)
-			return nil
-		}
-		if err := old.GiveBackTests(ctx, folder); err != nil {
-			return err
-		}
-		delete(old.failed, p.Path)
-		delete(old.benchmarks, p.Path)
 		if own == nil {
 			s.pass("%s: the new tests do not run on the old code: %s", p.Path, why)
 		} else {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -142,10 +143,10 @@ func (s *Source) Changed(ctx context.Context, commit string) (files []string, er
 	return files, nil
 }
 
-// TakeTests has a revision's package tested by another source's tests and their testdata. It takes
-// the package's folder there, and returns the one here, "" if the revision does not have the
-// package.
-func (s *Source) TakeTests(ctx context.Context, from *Source, there string) (here string, err error) {
+// TakeTests has a revision's package tested by another source's tests and their testdata, or by its
+// own and the other's files with benchmarks alone. It takes the package's folder there, and returns
+// the one here, "" if the revision does not have the package.
+func (s *Source) TakeTests(ctx context.Context, from *Source, there string, benchmarks bool) (here string, err error) {
 	to, err := s.Folder(ctx)
 	if err != nil {
 		return "", err
@@ -156,11 +157,11 @@ func (s *Source) TakeTests(ctx context.Context, from *Source, there string) (her
 	}
 	s.shared = true // by the commit alone, nobody knows what is built
 	s.edits++
-	if err := removeTests(here); err != nil {
+	if err := removeTests(here, benchmarks); err != nil {
 		return "", err
 	}
-	tests, _ := filepath.Glob(filepath.Join(there, "*_test.go")) // the pattern is well formed
-	for _, name := range tests {
+	names, err := testsIn(there, benchmarks)
+	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(here, filepath.Base(name)), text, 0o666)
@@ -169,7 +170,7 @@ func (s *Source) TakeTests(ctx context.Context, from *Source, there string) (her
 			return "", err
 		}
 	}
-	if data := filepath.Join(there, "testdata"); exists(data) {
+	if data := filepath.Join(there, "testdata"); err == nil && exists(data) {
 		err = os.CopyFS(filepath.Join(here, "testdata"), os.DirFS(data))
 	}
 	return here, err
@@ -178,21 +179,37 @@ func (s *Source) TakeTests(ctx context.Context, from *Source, there string) (her
 // GiveBackTests has a revision's package in a folder tested by its own tests again.
 func (s *Source) GiveBackTests(ctx context.Context, folder string) error {
 	s.edits++
-	if err := removeTests(folder); err != nil {
+	if err := removeTests(folder, false); err != nil {
 		return err
 	}
 	_, err := Output(ctx, folder, "git", "checkout", "--quiet", "HEAD", "--", ".")
 	return err
 }
 
-func removeTests(folder string) error {
-	names, _ := filepath.Glob(filepath.Join(folder, "*_test.go")) // the pattern is well formed
-	for _, name := range append(names, filepath.Join(folder, "testdata")) {
-		if err := os.RemoveAll(name); err != nil {
-			return err
+// benchmark begins a function that go test runs as one.
+var benchmark = regexp.MustCompile(`(?m)^func Benchmark`)
+
+// testsIn are a folder's test files, or those of them with benchmarks.
+func testsIn(folder string, benchmarks bool) (names []string, err error) {
+	all, _ := filepath.Glob(filepath.Join(folder, "*_test.go")) // the pattern is well formed
+	for _, name := range all {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if !benchmarks || benchmark.Match(text) {
+			names = append(names, name)
 		}
 	}
-	return nil
+	return names, nil
+}
+
+func removeTests(folder string, benchmarks bool) error {
+	names, err := testsIn(folder, benchmarks)
+	for _, name := range append(names, filepath.Join(folder, "testdata")) {
+		err = errors.Join(err, os.RemoveAll(name))
+	}
+	return err
 }
 
 func exists(name string) bool {
