@@ -241,7 +241,7 @@ func finished(found []Benchmark, running string, stopped bool, within context.Co
 	reason := ""
 	switch {
 	case within.Err() != nil:
-		reason = fmt.Sprintf("hang: it did not end within %v", patience)
+		reason = fmt.Sprintf("hang: it did not end within %v; --timeout gives it longer", patience)
 	case errors.As(err, &exit) && exit.ExitCode() != 1: // which benchmarks that fail have
 		reason = fmt.Sprintf("its process ended (%v): %s", err, crash(said))
 	case exit != nil && !stopped:

@@ -195,7 +195,7 @@ func (h *half) count(ctx context.Context, valgrind, mode string, of sizes) (p pr
 	arguments = append([]string{"-q", "--tool=callgrind", "--cache-sim=no", "--dump-before=testing.postageMark", "--callgrind-out-file=" + filepath.Join(folder, "out")}, arguments...)
 	batches := time.Duration(1 + 2*of.pairs)
 	patience := max(leastPatience, slowness*batches*(time.Duration(of.few+of.many)/2*h.of.Took+h.of.Call))
-	within, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("hang: it did not end within %v", patience))
+	within, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("hang: it did not end within %v; --timeout gives it longer", patience))
 	defer cancel()
 	said, trouble, err := h.binary.process(within, valgrind, arguments, append(environment, "GOMAXPROCS=1", "GOGC=off", "GODEBUG="+godebug(h.binary.Environment)))
 	if within.Err() != nil {

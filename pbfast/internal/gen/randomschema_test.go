@@ -19,7 +19,7 @@ break case chan const continue default defer else fallthrough for func go goto i
 any append bool byte cap clear close comparable complex copy delete error false float64 imag int int32 iota len make max min new nil panic print
 real recover rune string true uint64 uintptr
 b d data depth e end err i in j k key keys l last m n need o of ok out p s size slab tag v value w x y
-size_of marshal_append unmarshal unmarshal_own unmarshal_alias unmarshal_reuse pbfast_size pbfast_encode size_vt marshal_vt clone_vt equal_vt
+size_of marshal_append unmarshal unmarshal_alias unmarshal_reuse pbfast_size pbfast_encode size_vt marshal_vt clone_vt equal_vt
 reset string proto_message descriptor marshal get_name name has_name set_name clear_name which_name size_cache unknown_fields
 state extension_fields entry parts node encoder decoder runtime proto protoiface protoimpl math slices validutf8 pbfast unsafe sync
 Entry Parts Node old oldName Put PutName EntryName name_entry foo_bar foo__bar FooBar _x x_ x1 x_1 a1b UPPER camelCase`)
