@@ -133,12 +133,6 @@ func TestOneClock(t *testing.T) {
 			t.Errorf("of process %d: %v, %v", pid, d, err)
 		}
 	}
-	if n, err := MemoryOf(os.Getpid()); err != nil || n < 1<<20 {
-		t.Errorf("memory %d, %v", n, err)
-	}
-	if _, err := MemoryOf(1 << 30); !errors.Is(err, ErrNotAvailable) {
-		t.Errorf("of no process: %v", err)
-	}
 }
 
 // The end of a program is told, with how it ended; one that does not start is an error.

@@ -1,10 +1,7 @@
 package proc
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -74,19 +71,4 @@ func clock(id int32) (time.Duration, error) {
 	var t unix.Timespec
 	err := unix.ClockGettime(id, &t)
 	return time.Duration(t.Nano()), err
-}
-
-// MemoryOf is the resident memory of a process, in bytes. Its error wraps [ErrNotAvailable].
-func MemoryOf(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, fmt.Errorf("memory of process %d: %w: %w", pid, ErrNotAvailable, err)
-	}
-	_, after, _ := bytes.Cut(status, []byte("VmRSS:"))
-	kib, _, _ := bytes.Cut(after, []byte(" kB"))
-	n, err := strconv.ParseInt(string(bytes.TrimSpace(kib)), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("memory of process %d: %w: the process has none", pid, ErrNotAvailable)
-	}
-	return n << 10, nil
 }

@@ -12,11 +12,6 @@ func CPUOf(int) (time.Duration, error) {
 	return 0, fmt.Errorf("CPU time of another process: %w on this system", ErrNotAvailable)
 }
 
-// MemoryOf is not known on this system.
-func MemoryOf(int) (int64, error) {
-	return 0, fmt.Errorf("memory of another process: %w on this system", ErrNotAvailable)
-}
-
 // Processors are not known on this system.
 func Processors() ([]int, error) {
 	return nil, fmt.Errorf("the processors of a process: %w on this system", ErrNotAvailable)
