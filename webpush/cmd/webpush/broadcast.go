@@ -107,7 +107,7 @@ func (p program) broadcastTo(ctx context.Context, file string, client *webpush.C
 	if err := errors.Join(source.err, journal.Sync()); err != nil {
 		return err
 	}
-	progress.summary(p.stdout, results)
+	fmt.Fprintf(p.stdout, "%s\nresults: %s\n", progress.counts(), results)
 	if repeated := source.records - progress.earlier - progress.done; repeated > 0 && ctx.Err() == nil {
 		fmt.Fprintf(p.stdout, "%d lines repeat another\n", repeated)
 	}
@@ -136,7 +136,7 @@ func (p program) collect(ctx context.Context, results iter.Seq2[webpush.Subscrip
 		if err := journal.Record(sub, result); err != nil {
 			return err
 		}
-		progress.add(sub.Origin(), result)
+		progress.add(result)
 	}
 	return nil
 }

@@ -22,18 +22,10 @@ type progress struct {
 	done     int64
 	open     int64 // certainly not taken, and may be if they are sent again
 	outcomes map[webpush.Outcome]int64
-	services map[string]*serviceProgress // by origin
-}
-
-// serviceProgress is what one push service did.
-type serviceProgress struct {
-	origin        string
-	taken, others int64
-	lastTaken     time.Time
 }
 
 func newProgress(stderr io.Writer, kept map[webpush.Outcome]int64) *progress {
-	p := &progress{began: time.Now(), outcomes: map[webpush.Outcome]int64{}, services: map[string]*serviceProgress{}}
+	p := &progress{began: time.Now(), outcomes: map[webpush.Outcome]int64{}}
 	if isTerminal(stderr) {
 		p.screen = stderr
 	}
@@ -44,25 +36,13 @@ func newProgress(stderr io.Writer, kept map[webpush.Outcome]int64) *progress {
 	return p
 }
 
-func (p *progress) add(origin string, result webpush.Result) {
+func (p *progress) add(result webpush.Result) {
 	p.done++
 	p.outcomes[result.Outcome()]++
 	if !result.Final() {
 		p.open++
 	}
-	s := p.services[origin]
-	if s == nil {
-		s = &serviceProgress{origin: cmp.Or(origin, "(no subscription)")}
-		p.services[origin] = s
-	}
-	now := time.Now()
-	if result.Outcome() == webpush.Accepted {
-		s.taken++
-		s.lastTaken = now
-	} else {
-		s.others++
-	}
-	if p.screen != nil && now.Sub(p.drawn) > 200*time.Millisecond {
+	if now := time.Now(); p.screen != nil && now.Sub(p.drawn) > 200*time.Millisecond {
 		fmt.Fprintf(p.screen, "\r\x1b[K%s, %.0f/s", p.counts(), float64(p.done)/now.Sub(p.began).Seconds())
 		p.drawn = now
 	}
@@ -92,19 +72,4 @@ func (p *progress) failed() (n int64) {
 		}
 	}
 	return n - p.open
-}
-
-// summary is the command's result. The service with the most messages comes first.
-func (p *progress) summary(w io.Writer, results string) {
-	fmt.Fprintln(w, p.counts())
-	for _, s := range slices.SortedFunc(maps.Values(p.services), func(a, b *serviceProgress) int {
-		return cmp.Or(cmp.Compare(b.taken+b.others, a.taken+a.others), cmp.Compare(a.origin, b.origin))
-	}) {
-		rate := ""
-		if seconds := s.lastTaken.Sub(p.began).Seconds(); s.taken > 1 && seconds > 0 {
-			rate = fmt.Sprintf(", %.0f/s", float64(s.taken)/seconds)
-		}
-		fmt.Fprintf(w, "  %s: %d taken%s, %d not\n", s.origin, s.taken, rate, s.others)
-	}
-	fmt.Fprintf(w, "results: %s\n", results)
 }
