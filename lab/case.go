@@ -108,7 +108,7 @@ type Contender struct {
 	// Module is the path of the Go module that does the work, "" for the standard
 	// library and for Postage's own code. Its version is read from the build.
 	Module string
-	// Settings repeats and completes what Name says, for readers of the record.
+	// Settings completes what Name says, for readers of the record.
 	Settings map[string]string
 	// Checks says in a sentence what Prove checks.
 	Checks string

@@ -72,7 +72,7 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 		Role:       e.Role,
 		Floor:      e.Contender.OwnFloor,
 		Module:     module,
-		Settings:   e.Contender.Settings,
+		Settings:   record.KeysOf(e.Contender.Name).Settings(e.Contender.Settings),
 		Properties: e.Contender.Properties,
 		Checks:     e.Contender.Checks,
 		Proof:      proof,

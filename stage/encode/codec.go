@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"postage/lab"
-	"postage/record"
 	"postage/stage/encode/internal/bind"
 )
 
@@ -222,7 +221,7 @@ func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
 		Name:     name,
 		Floor:    c.floor,
 		Module:   c.module,
-		Settings: record.KeysOf(name).Settings(c.settings),
+		Settings: c.settings,
 		Checks:   cmp.Or(checks[o], checks[opDecode]),
 	}
 	if msg.foreign {

@@ -43,7 +43,7 @@ func (c *codec[M, V]) packCase(msg *message[M]) *lab.Case {
 		row := lab.Contender{
 			Name:     how.name,
 			Module:   how.module,
-			Settings: record.KeysOf(how.name).Settings(how.settings),
+			Settings: how.settings,
 			Checks:   "what another reader unpacks is what was encoded, and every field of every message is the original's and was read",
 			Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
 				in, err := newPacking(c, msg, how, env.Seed)

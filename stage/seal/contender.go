@@ -76,7 +76,7 @@ func (p product) fields() http.Header {
 func (c *contender) row(pad padding) lab.Contender {
 	row := lab.Contender{
 		Name: c.name, Module: c.module, OwnFloor: c.ownFloor,
-		Settings: record.KeysOf(c.name).Settings(c.settings),
+		Settings: c.settings,
 	}
 	row.Checks = "the messages of two rounds of the subscriptions are opened by an independent receiver and their tokens verified; only those keys and tokens that the row says are used twice"
 	if c.alone {

@@ -8,7 +8,6 @@ import (
 
 	"postage/internal/service/greeter/hello"
 	"postage/internal/service/tlscert"
-	"postage/record"
 )
 
 // A spec is one choice in each of the stage's dimensions.
@@ -54,8 +53,8 @@ func (s *spec) clients() int {
 	return s.conns
 }
 
-// settings returns a row's settings: those in its name, and the defaults that are not.
-func (s *spec) settings(name string, more map[string]string) map[string]string {
+// settings are those that a row's name may leave out.
+func (s *spec) settings(more map[string]string) map[string]string {
 	out := map[string]string{
 		"body": s.body.Name, "reuse": yesNo(s.reuse), "size": sizeName(s.size),
 		"inflight": "gomaxprocs", "conns": "inflight", "tls": onOff(s.tls),
@@ -72,7 +71,6 @@ func (s *spec) settings(name string, more map[string]string) map[string]string {
 	if s.tls {
 		out["cert"], out["resume"], out["verify"] = string(s.cert), string(s.resume), "yes"
 	}
-	maps.Copy(out, record.KeysOf(name).Settings(nil))
 	maps.Copy(out, more)
 	return out
 }

@@ -255,7 +255,7 @@ func (b *builder) row(t *transport, s spec, suffix string) lab.Contender {
 	if suffix != "" {
 		row.Name += "/" + suffix
 	}
-	row.Settings = s.settings(row.Name, t.settings)
+	row.Settings = s.settings(t.settings)
 	if b.bound != nil && !t.floor {
 		row.OwnFloor = b.bound(t, suffix)
 	}

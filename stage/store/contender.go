@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"postage/lab"
-	"postage/record"
 )
 
 // contender is one way to write the rows.
@@ -59,7 +58,7 @@ type place interface {
 // row makes the contender a row of a case. floor is the one that bounds it, "" for the fastest of
 // the case's floors.
 func (c *contender) row(open func(context.Context, lab.Env) (place, error), checks, floor string) lab.Contender {
-	row := lab.Contender{Name: c.name, Module: c.module, Floor: c.floor, Settings: record.KeysOf(c.name).Settings(c.settings), Checks: checks}
+	row := lab.Contender{Name: c.name, Module: c.module, Floor: c.floor, Settings: c.settings, Checks: checks}
 	if c.writesNothing {
 		row.Checks = "the copy has the bytes of the original"
 	} else if !c.floor {

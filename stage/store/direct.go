@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"postage/lab"
-	"postage/record"
 )
 
 // capacity is a new buffer's capacity in bytes.
@@ -44,7 +43,7 @@ func directCase(w workload) lab.Case {
 		directRow("lib=pgproto3-v5", pgxModule, v5, w, capacities[0]),
 		directRow("lib=pgproto3-v5", pgxModule, v5, w, capacities[2]),
 		lab.Contender{
-			Name: "floor=memcpy", Floor: true, Settings: record.KeysOf("floor=memcpy").Settings(nil), Checks: "the copy has the bytes of the original",
+			Name: "floor=memcpy", Floor: true, Checks: "the copy has the bytes of the original",
 			Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
 				d := newDirect(w, env.Seed)
 				message, err := v2(nil, d.name, d.parameters)
@@ -66,7 +65,7 @@ type encoder func(dst []byte, name string, parameters [][]byte) ([]byte, error)
 func directRow(lib, module string, encode encoder, w workload, start capacity) lab.Contender {
 	name := lib + "/start=" + start.name + "/buffer=start"
 	return lab.Contender{
-		Name: name, Module: module, Settings: record.KeysOf(name).Settings(nil),
+		Name: name, Module: module,
 		Checks: "the message, taken apart by a reader of ours, has the statement's name, all parameters and no byte more",
 		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
 			d := newDirect(w, env.Seed)
