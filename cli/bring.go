@@ -15,7 +15,6 @@ import (
 	"runtime/metrics"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,7 +121,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if err != nil {
 		return err
 	}
-	say(cmd, "%s; read in %s", brought.samples, seconds(time.Since(begin)))
+	say(cmd, "%s; read in %s; generating code and building takes up to some minutes", brought.samples, seconds(time.Since(begin)))
 	w, err := bring.Open(ctx, brought.name, brought.full)
 	if err != nil {
 		return err
@@ -135,7 +134,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 		return err
 	}
 	defer unlock()
-	built, err := saying(cmd, "generating code and building", func() (*bring.Built, error) { return brought.build(w, p.suites[at].Bring) })
+	built, err := brought.build(w, p.suites[at].Bring)
 	if err != nil {
 		return err
 	}
@@ -197,11 +196,7 @@ func proveBrought(cmd *cobra.Command, w *bring.Workspace, brought *broughtMessag
 		return err
 	}
 	begin := time.Now()
-	var lost map[string]string
-	proven, err := saying(cmd, "proving", func() (rows []string, err error) {
-		rows, lost, err = w.Prove(cmd.Context())
-		return rows, err
-	})
+	proven, lost, err := w.Prove(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -348,27 +343,6 @@ func handOver(cmd *cobra.Command, out io.Writer, program string, arguments ...st
 		return exitStatus(exit.ExitCode())
 	}
 	return err
-}
-
-// saying does something that may take minutes, and says every 30 seconds that it goes on.
-func saying[T any](cmd *cobra.Command, what string, do func() (T, error)) (T, error) {
-	begin, done := time.Now(), make(chan struct{})
-	var said sync.WaitGroup
-	said.Go(func() {
-		tick := time.NewTicker(30 * time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				say(cmd, "%s for %v", what, time.Since(begin).Round(time.Second))
-			case <-done:
-				return
-			}
-		}
-	})
-	defer said.Wait()
-	defer close(done)
-	return do()
 }
 
 func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
