@@ -11,11 +11,7 @@ import (
 // Profiles that exporters' own libraries wrote of one program, which decodes and encodes JSON in
 // main.handle, say so: testdata/README.md tells how they were made.
 func TestExporters(t *testing.T) {
-	for name, want := range map[string]struct {
-		allocates bool // it has a profile of allocations
-	}{
-		"pyroscope": {true}, "datadog": {true}, "perf": {false},
-	} {
+	for _, name := range []string{"pyroscope", "datadog"} {
 		files, err := filepath.Glob("testdata/" + name + "*.pprof")
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v, %v", name, files, err)
@@ -25,7 +21,7 @@ func TestExporters(t *testing.T) {
 			sources = append(sources, opened(t, file))
 		}
 		s := summaryOf(t, sources...)
-		if s.Samples < 100 || s.CPUSeconds == nil || *s.CPUSeconds < 1 || *s.CPUSeconds > 60 || s.Unknown.Value > 0.05 {
+		if s.Samples < 100 || s.CPUSeconds < 1 || s.CPUSeconds > 60 || s.Unknown.Value > 0.05 {
 			t.Errorf("%s: %d samples, %v s, not attributed %v", name, s.Samples, s.CPUSeconds, s.Unknown)
 		}
 		found := ""
@@ -33,7 +29,7 @@ func TestExporters(t *testing.T) {
 			if site.Function == "main.handle" && site.Library == "encoding/json" && site.Share.Value > 0.1 && site.Now == "codec=json" {
 				found += site.Does + " "
 			}
-			if want.allocates != (site.Garbage != nil) {
+			if site.Garbage == nil {
 				t.Errorf("%s: %+v", name, site)
 			}
 		}

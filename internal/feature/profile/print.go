@@ -84,11 +84,9 @@ func worthy(s *Summary) (sites []Site) {
 
 // profileHeadline sums the profile up in a sentence.
 func profileHeadline(s *Summary) string {
-	text := words.Counted(int(s.Samples), "sample")
+	text := fmt.Sprintf("%.3g s of CPU time", s.CPUSeconds)
 	if s.Cores != nil {
 		text = fmt.Sprintf("%.2g cores", *s.Cores)
-	} else if s.CPUSeconds != nil {
-		text = fmt.Sprintf("%.3g s of CPU time", *s.CPUSeconds)
 	}
 	text = fmt.Sprintf("Of %s messages take %s", text, share(s.Messages))
 	if s.MessagesGarbage != nil {

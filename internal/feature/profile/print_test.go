@@ -16,7 +16,7 @@ func profiled() *Summary {
 	decode := Key{Stage: "encode", Does: "decode", Operation: "JSON"}
 	http := Part{Key: Key{Stage: "send", Operation: "HTTP"}, Share: around(0.2), Garbage: number(0.01)}
 	s := &Summary{
-		Version: 2, Profiled: Profiled{CPUSeconds: number(186), Cores: number(6.2), Samples: 18_600, Profiles: 2, Allocated: number(3e9)},
+		Version: 2, Profiled: Profiled{CPUSeconds: 186, Cores: number(6.2), Samples: 18_600, Profiles: 2, Allocated: number(3e9)},
 		Shares:    Shares{Messages: around(0.41), Garbage: around(0.14), MessagesGarbage: number(0.61), Own: around(0.29), Others: around(0.04), Runtime: around(0.119), Unknown: around(0.001)},
 		Parts:     []Part{http, {Key: decode, Share: around(0.125), Garbage: number(0.04)}},
 		Libraries: []Part{{Key: Key{Stage: "other", Operation: "logging"}, Share: around(0.04)}},

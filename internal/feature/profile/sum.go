@@ -30,7 +30,7 @@ type Summary struct {
 
 // Profiled says how much was profiled.
 type Profiled struct {
-	CPUSeconds *float64 `json:"cpu_s"` // nil if the samples are not of time
+	CPUSeconds float64 `json:"cpu_s"`
 	// Cores is how many cores were in use, over all profiles. It is nil if the profiles do not say
 	// how long they took.
 	Cores    *float64 `json:"cores"`
@@ -98,7 +98,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	a := &attributor{table: table, others: map[string]*Owner{}}
 	places := map[place]*sums{}
 	s := &Summary{Version: 2}
-	bytes, cores, timed, lasting := 0.0, 0.0, true, true
+	bytes, cores, lasting := 0.0, 0.0, true
 	for _, source := range sources {
 		a.frames = map[*profile.Function]*frame{}
 		if source.Kind == Allocations {
@@ -120,7 +120,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 			s.total, s.samples = s.total+ns, s.samples+n
 		}
 		s.Profiles++
-		timed, lasting = timed && source.timed, lasting && source.DurationNanos > 0
+		lasting = lasting && source.DurationNanos > 0
 		cores += (s.total - before) / float64(max(1, source.DurationNanos))
 	}
 	if s.Profiles == 0 && len(sources) > 0 {
@@ -128,11 +128,8 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	} else if s.total == 0 {
 		return nil, errors.New("there are no samples of CPU time: profile for longer, or under load")
 	}
-	s.Samples = int64(s.samples)
-	if timed {
-		s.CPUSeconds = new(s.total / 1e9)
-	}
-	if timed && lasting {
+	s.Samples, s.CPUSeconds = int64(s.samples), s.total/1e9
+	if lasting {
 		s.Cores = &cores
 	}
 	if bytes > 0 {
