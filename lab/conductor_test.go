@@ -545,15 +545,6 @@ func TestInterruptKeepsFinishedBlocks(t *testing.T) {
 	}
 }
 
-func TestSaveFailureEndsTheRunBeforeMeasuring(t *testing.T) {
-	entries, rec := prepared(t, time.Minute, "op=plain")
-	c := testConductor(t)
-	c.Save = func(*record.Record) error { return errors.New("no space left on device") }
-	if err := c.Run(context.Background(), entries, rec); err == nil || len(rec.Blocks) > 0 {
-		t.Errorf("err = %v after %d blocks", err, len(rec.Blocks))
-	}
-}
-
 // The budget is kept even by contenders that are slower than a batch should be.
 func TestBudgetIsKept(t *testing.T) {
 	start := time.Now()

@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,4 +47,13 @@ func TestSavingALongRun(t *testing.T) {
 			t.Errorf("writing took %v, more than %v", writing, limit)
 		}
 	})
+}
+
+func TestSaveFailureEndsTheRunBeforeMeasuring(t *testing.T) {
+	entries, rec := prepared(t, time.Minute, "op=plain")
+	c := testConductor(t)
+	c.Save = func(*record.Record) error { return errors.New("no space left on device") }
+	if err := c.Run(context.Background(), entries, rec); err == nil || len(rec.Blocks) > 0 {
+		t.Errorf("err = %v after %d blocks", err, len(rec.Blocks))
+	}
 }
