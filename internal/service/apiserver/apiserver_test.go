@@ -93,9 +93,6 @@ func TestServer(t *testing.T) {
 	if cpu, err := proc.CPUOf(r.PID); err != nil || cpu <= 0 {
 		t.Errorf("CPU time %v, %v", cpu, err)
 	}
-	if memory, err := proc.MemoryOf(r.PID); err != nil || memory < 50<<20 {
-		t.Errorf("memory %d, %v", memory, err)
-	}
 	// Without its credentials nobody gets in.
 	anonymous := rest.AnonymousClientConfig(config)
 	if _, err := createNamespace(t.Context(), anonymous); !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err) {
