@@ -67,14 +67,14 @@ func (s *settings) changing() string {
 	if !s.SkipUnchanged {
 		return string(s.Where)
 	}
-	of := func(row string) string {
+	record := func(row string) string {
 		columns := make([]string, len(s.Set))
 		for i, c := range s.Set {
 			columns[i] = row + "." + quote(c)
 		}
 		return "row(" + strings.Join(columns, ", ") + ")::record" // without the cast it would be a comparison column by column
 	}
-	changed := of("t") + " operator(pg_catalog.*<>) " + of("excluded")
+	changed := record("t") + " operator(pg_catalog.*<>) " + record("excluded")
 	if s.Where != "" {
 		changed = "(" + string(s.Where) + ") and " + changed
 	}

@@ -9,9 +9,9 @@ import (
 
 func kitOfBenchmark() kit[plain.Benchmark] {
 	k := bind.Benchmark()
-	of := kit[plain.Benchmark]{plain: k.Plain}
-	of.marshal, of.unmarshal, of.again = reference(k.Protobuf)
-	of.generated = map[string][]contender[plain.Benchmark]{
+	made := kit[plain.Benchmark]{plain: k.Plain}
+	made.marshal, made.unmarshal, made.again = reference(k.Protobuf)
+	made.generated = map[string][]contender[plain.Benchmark]{
 		"capnp":       {capnProto(k.Capnp)},
 		"easyjson":    {easyJSON(k.Plain)},
 		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
@@ -25,13 +25,13 @@ func kitOfBenchmark() kit[plain.Benchmark] {
 		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
-	return of
+	return made
 }
 func kitOfBlob() kit[plain.Blob] {
 	k := bind.Blob()
-	of := kit[plain.Blob]{plain: k.Plain}
-	of.marshal, of.unmarshal, of.again = reference(k.Protobuf)
-	of.generated = map[string][]contender[plain.Blob]{
+	made := kit[plain.Blob]{plain: k.Plain}
+	made.marshal, made.unmarshal, made.again = reference(k.Protobuf)
+	made.generated = map[string][]contender[plain.Blob]{
 		"capnp":       {capnProto(k.Capnp)},
 		"easyjson":    {easyJSON(k.Plain)},
 		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
@@ -45,13 +45,13 @@ func kitOfBlob() kit[plain.Blob] {
 		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
-	return of
+	return made
 }
 func kitOfMetrics() kit[plain.Metrics] {
 	k := bind.Metrics()
-	of := kit[plain.Metrics]{plain: k.Plain}
-	of.marshal, of.unmarshal, of.again = reference(k.Protobuf)
-	of.generated = map[string][]contender[plain.Metrics]{
+	made := kit[plain.Metrics]{plain: k.Plain}
+	made.marshal, made.unmarshal, made.again = reference(k.Protobuf)
+	made.generated = map[string][]contender[plain.Metrics]{
 		"capnp":       {capnProto(k.Capnp)},
 		"easyjson":    {easyJSON(k.Plain)},
 		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
@@ -65,13 +65,13 @@ func kitOfMetrics() kit[plain.Metrics] {
 		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
-	return of
+	return made
 }
 func kitOfOrder() kit[plain.Order] {
 	k := bind.Order()
-	of := kit[plain.Order]{plain: k.Plain}
-	of.marshal, of.unmarshal, of.again = reference(k.Protobuf)
-	of.generated = map[string][]contender[plain.Order]{
+	made := kit[plain.Order]{plain: k.Plain}
+	made.marshal, made.unmarshal, made.again = reference(k.Protobuf)
+	made.generated = map[string][]contender[plain.Order]{
 		"capnp":       {capnProto(k.Capnp)},
 		"easyjson":    {easyJSON(k.Plain)},
 		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
@@ -85,13 +85,13 @@ func kitOfOrder() kit[plain.Order] {
 		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
-	return of
+	return made
 }
 func kitOfTiny() kit[plain.Tiny] {
 	k := bind.Tiny()
-	of := kit[plain.Tiny]{plain: k.Plain}
-	of.marshal, of.unmarshal, of.again = reference(k.Protobuf)
-	of.generated = map[string][]contender[plain.Tiny]{
+	made := kit[plain.Tiny]{plain: k.Plain}
+	made.marshal, made.unmarshal, made.again = reference(k.Protobuf)
+	made.generated = map[string][]contender[plain.Tiny]{
 		"capnp":       {capnProto(k.Capnp)},
 		"easyjson":    {easyJSON(k.Plain)},
 		"easyproto":   {easyProto(k.Plain, k.Easyproto, false), easyProto(k.Plain, k.Easyproto, true)},
@@ -105,5 +105,5 @@ func kitOfTiny() kit[plain.Tiny] {
 		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
 		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
 	}
-	return of
+	return made
 }

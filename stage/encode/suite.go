@@ -110,17 +110,17 @@ func caseOf[M any](msg *message[M], rows []contender[M], o op) lab.Case {
 	}
 	kept := slices.Contains(msg.ops, opKept)
 	for _, contender := range rows {
-		of := o
+		measured := o
 		switch {
 		case o == opEncode && kept:
 			contender = contender.fresh()
 		case o == opKept && strings.HasPrefix(contender.named(), "codec=own/"): // it keeps none
 			contender = nil
 		case o == opKept:
-			of = opEncode
+			measured = opEncode
 		}
 		if contender != nil {
-			c.Contenders = append(c.Contenders, contender.rows(msg, of)...)
+			c.Contenders = append(c.Contenders, contender.rows(msg, measured)...)
 		}
 	}
 	return c

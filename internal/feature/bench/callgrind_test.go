@@ -51,9 +51,9 @@ totals: 1156
 
 // Where others have the processors, an operation takes far longer than it works.
 func TestSizesOnBusyMachine(t *testing.T) {
-	idle := sizesOf([]*half{{of: Benchmark{Took: time.Microsecond, CPU: time.Microsecond}}})
-	busy := sizesOf([]*half{{of: Benchmark{Took: time.Millisecond, CPU: time.Microsecond}}})
-	waits := sizesOf([]*half{{of: Benchmark{Took: 100 * time.Millisecond, CPU: time.Microsecond}}})
+	idle := sizesOf([]*half{{benchmark: Benchmark{Took: time.Microsecond, CPU: time.Microsecond}}})
+	busy := sizesOf([]*half{{benchmark: Benchmark{Took: time.Millisecond, CPU: time.Microsecond}}})
+	waits := sizesOf([]*half{{benchmark: Benchmark{Took: 100 * time.Millisecond, CPU: time.Microsecond}}})
 	if idle.many-idle.few != 6000 || busy.many-busy.few != 1000 || waits.many-waits.few != 10 {
 		t.Errorf("idle %+v, busy %+v, one that waits %+v", idle, busy, waits)
 	}

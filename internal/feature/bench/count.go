@@ -90,8 +90,8 @@ func (s *Set) Count(ctx context.Context, limits verdict.Thresholds, budget time.
 // well enough.
 func countCase(ctx context.Context, valgrind string, halves []*half, limits verdict.Thresholds, one *Counted) error {
 	for _, h := range halves {
-		if h.of.Failed != "" {
-			return errors.New(h.of.Failed)
+		if h.benchmark.Failed != "" {
+			return errors.New(h.benchmark.Failed)
 		}
 	}
 	var all []process
@@ -123,10 +123,10 @@ func countSome(ctx context.Context, valgrind string, halves []*half) ([]process,
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			h, of := halves[i%len(halves)], sizesOf(halves)
-			processes[i], errs[i] = h.count(ctx, valgrind, "count", of)
+			h, size := halves[i%len(halves)], sizesOf(halves)
+			processes[i], errs[i] = h.count(ctx, valgrind, "count", size)
 			if errors.Is(errs[i], errStops) {
-				processes[i], errs[i] = h.count(ctx, valgrind, "whole", of)
+				processes[i], errs[i] = h.count(ctx, valgrind, "whole", size)
 				processes[i].whole = true
 			}
 		})
@@ -165,7 +165,7 @@ type sizes struct{ few, many, pairs int }
 func sizesOf(halves []*half) sizes {
 	took, cpu, bytes := time.Duration(1), time.Duration(1), 1
 	for _, h := range halves {
-		took, cpu, bytes = max(took, h.of.Took), max(cpu, cmp.Or(h.of.CPU, h.of.Took)), max(bytes, h.of.Bytes)
+		took, cpu, bytes = max(took, h.benchmark.Took), max(cpu, cmp.Or(h.benchmark.CPU, h.benchmark.Took)), max(bytes, h.benchmark.Bytes)
 	}
 	more := max(1, min(int(countTime/cpu), int(countWait/took), countBytes/bytes))
 	few := 1 + more/4
@@ -181,20 +181,20 @@ type process struct {
 }
 
 // count runs the benchmark once under Valgrind.
-func (h *half) count(ctx context.Context, valgrind, mode string, of sizes) (p process, err error) {
+func (h *half) count(ctx context.Context, valgrind, mode string, size sizes) (p process, err error) {
 	folder, err := os.MkdirTemp("", "postage-count-")
 	if err != nil {
 		return p, err
 	}
 	defer os.RemoveAll(folder)
-	list := fmt.Sprint(of.few) // one batch more at first, as what is set up once is set up in it
-	for range of.pairs {
-		list += fmt.Sprintf(" %d %d", of.few, of.many)
+	list := fmt.Sprint(size.few) // one batch more at first, as what is set up once is set up in it
+	for range size.pairs {
+		list += fmt.Sprintf(" %d %d", size.few, size.many)
 	}
-	arguments, environment := h.binary.command(0, h.of.pattern(), mode+" "+list)
+	arguments, environment := h.binary.command(0, h.benchmark.pattern(), mode+" "+list)
 	arguments = append([]string{"-q", "--tool=callgrind", "--cache-sim=no", "--dump-before=testing.postageMark", "--callgrind-out-file=" + filepath.Join(folder, "out")}, arguments...)
-	batches := time.Duration(1 + 2*of.pairs)
-	patience := max(leastPatience, slowness*batches*(time.Duration(of.few+of.many)/2*h.of.Took+h.of.Call))
+	batches := time.Duration(1 + 2*size.pairs)
+	patience := max(leastPatience, slowness*batches*(time.Duration(size.few+size.many)/2*h.benchmark.Took+h.benchmark.Call))
 	within, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("hang: it did not end within %v; --timeout gives it longer", patience))
 	defer cancel()
 	said, trouble, err := h.binary.process(within, valgrind, arguments, append(environment, "GOMAXPROCS=1", "GOGC=off", "GODEBUG="+godebug(h.binary.Environment)))
@@ -203,7 +203,7 @@ func (h *half) count(ctx context.Context, valgrind, mode string, of sizes) (p pr
 	} else if err != nil {
 		return p, fmt.Errorf("its process ended under Valgrind (%w): %s", err, why(said+trouble))
 	}
-	return pairUp(folder, said, of)
+	return pairUp(folder, said, size)
 }
 
 // godebug is GODEBUG without signals that interrupt goroutines: callgrind takes some of them for
@@ -260,18 +260,18 @@ func (b *batch) functions(folder string) (map[string]float64, error) {
 }
 
 // pairUp reads what a process wrote.
-func pairUp(folder, said string, of sizes) (p process, err error) {
+func pairUp(folder, said string, size sizes) (p process, err error) {
 	batches := batchesOf(said)
-	if len(batches) != 1+2*of.pairs {
-		return p, fmt.Errorf("it counted %d batches: want %d", len(batches), 1+2*of.pairs)
+	if len(batches) != 1+2*size.pairs {
+		return p, fmt.Errorf("it counted %d batches: want %d", len(batches), 1+2*size.pairs)
 	}
 	if slices.ContainsFunc(batches, func(b batch) bool { return len(b.parts) > mostParts }) {
 		return p, errStops
 	}
 	var each, allocs, bytes []float64
 	functions := map[string][]float64{}
-	more := float64(of.many - of.few)
-	for pair := range of.pairs {
+	more := float64(size.many - size.few)
+	for pair := range size.pairs {
 		few, many := &batches[1+2*pair], &batches[2+2*pair]
 		short, err := few.functions(folder)
 		if err != nil {
@@ -294,11 +294,11 @@ func pairUp(folder, said string, of sizes) (p process, err error) {
 	p.functions = map[string]float64{}
 	delete(functions, monitor) // what is left of it is a correction of others
 	for name, all := range functions {
-		for len(all) < of.pairs {
+		for len(all) < size.pairs {
 			all = append(all, 0) // it was not called
 		}
-		if of := stats.Median(all); of > 0 { // below 0 is the runtime's, which a short batch had more of
-			p.functions[name] = of
+		if median := stats.Median(all); median > 0 { // below 0 is the runtime's, which a short batch had more of
+			p.functions[name] = median
 		}
 	}
 	p.instructions = max(0, stats.Median(each))

@@ -80,7 +80,7 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 		if n == 1 {
 			b.Took = 0 // what is set up beside the timer is no operation's
 		}
-		return b.of(n, l.wall), nil
+		return b.batch(n, l.wall), nil
 	}
 	fixed, err := l.run(ctx, 1)
 	if err != nil {
@@ -97,7 +97,7 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	}
 	l.once = fixed.Took
 	b.less(fixed)
-	return b.of(n, l.wall), nil
+	return b.batch(n, l.wall), nil
 }
 
 // answered is what the hook says of a batch.
@@ -133,7 +133,7 @@ func (a *answered) less(other *answered) {
 
 // of is the batch of n operations. A figure that the benchmark reports itself takes the place of
 // the measured one, as with go test. wall says that its time is wall time.
-func (a *answered) of(n int, wall bool) *lab.Batch {
+func (a *answered) batch(n int, wall bool) *lab.Batch {
 	b := &a.Batch
 	b.WallNS = max(1, b.WallNS)
 	if b.CPUNS <= 0 {

@@ -92,7 +92,7 @@ func (p *listed) reads(file string) bool {
 	if !is || p.Module == nil {
 		return false
 	}
-	_, of := build.Below(filepath.FromSlash(above), p.Dir)
+	_, below := build.Below(filepath.FromSlash(above), p.Dir)
 	_, in := build.Below(p.Module.Dir, file)
-	return of && in
+	return below && in
 }

@@ -60,8 +60,8 @@ type Set struct {
 type pair struct{ now, old half }
 
 type half struct {
-	binary *Binary
-	of     Benchmark
+	binary    *Binary
+	benchmark Benchmark
 }
 
 // side is the built code of one side.

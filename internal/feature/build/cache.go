@@ -41,7 +41,7 @@ func cached(ctx context.Context, key string) (string, error) {
 func trim(root string, before time.Time) error {
 	entries, err := os.ReadDir(root)
 	for _, e := range entries {
-		if info, gone := e.Info(); gone == nil && info.ModTime().Before(before) {
+		if info, failed := e.Info(); failed == nil && info.ModTime().Before(before) {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(root, e.Name())))
 		}
 	}

@@ -101,18 +101,18 @@ func (t *Trend) points() (all []int) {
 }
 
 func (t *Trend) pointColumns() []report.Column[int] {
-	of := func(text func(*Point) string) func(int) string {
+	pointText := func(text func(*Point) string) func(int) string {
 		return func(i int) string { return text(&t.Points[i]) }
 	}
 	return []report.Column[int]{
 		report.Figures("#", func(i int) string { return fmt.Sprint(i + 1) }),
-		report.Texts("started", of((*Point).started)),
-		report.Texts("commit", of(func(p *Point) string { return report.Known(p.Commit, shortCommit) })),
-		report.Texts("ratio (95% interval)", of(func(p *Point) string { return report.ShortRatio(p.Ratio) })),
-		report.Figures("ns/op", of(func(p *Point) string { return report.Grouped(p.NSOp.Value) })).When(report.IfWide),
-		report.Figures("B/op", of(func(p *Point) string { return report.Known(p.BytesOp, words.Integer) })).When(report.IfWide),
-		report.Figures("allocs/op", of(func(p *Point) string { return report.Known(p.AllocsOp, words.Integer) })).When(report.IfWide),
-		report.Texts("run", of(func(p *Point) string { return p.Run })).When(report.IfRoom),
+		report.Texts("started", pointText((*Point).started)),
+		report.Texts("commit", pointText(func(p *Point) string { return report.Known(p.Commit, shortCommit) })),
+		report.Texts("ratio (95% interval)", pointText(func(p *Point) string { return report.ShortRatio(p.Ratio) })),
+		report.Figures("ns/op", pointText(func(p *Point) string { return report.Grouped(p.NSOp.Value) })).When(report.IfWide),
+		report.Figures("B/op", pointText(func(p *Point) string { return report.Known(p.BytesOp, words.Integer) })).When(report.IfWide),
+		report.Figures("allocs/op", pointText(func(p *Point) string { return report.Known(p.AllocsOp, words.Integer) })).When(report.IfWide),
+		report.Texts("run", pointText(func(p *Point) string { return p.Run })).When(report.IfRoom),
 		report.Texts("", func(i int) string {
 			switch {
 			case t.Points[i].Partial:
