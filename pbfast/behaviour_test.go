@@ -262,14 +262,14 @@ func TestMergeIntoNil(t *testing.T) {
 func TestMarshalAllocatesItsSize(t *testing.T) {
 	m := &proto3.TestAllTypesProto3{OptionalString: "abcdef"}
 	total, _ := allocated(func() {
-		for range 1000 {
+		for range 100_000 { // many: what else in the process allocates is counted too
 			if _, err := m.MarshalAppend(nil); err != nil {
 				t.Fatal(err)
 			}
 		}
 	})
-	if total > 16*1000 {
-		t.Errorf("%d bytes are allocated for a message of 8", total/1000)
+	if total/100_000 > 16 {
+		t.Errorf("%d bytes are allocated for a message of 8", total/100_000)
 	}
 }
 
