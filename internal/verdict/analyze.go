@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -76,10 +75,8 @@ func Analyze(rec *record.Record) *Analysis {
 	for _, name := range rec.Cases() {
 		c := AnalyzeCase(rec, name)
 		a.Cases = append(a.Cases, c)
-		for _, warning := range []string{c.doubt(), c.disagreement()} {
-			if warning != "" {
-				a.Warnings = append(a.Warnings, warning)
-			}
+		if doubt := c.doubt(); doubt != "" {
+			a.Warnings = append(a.Warnings, doubt)
 		}
 	}
 	return a
@@ -322,18 +319,4 @@ func (c *CaseResult) doubt() string {
 	return fmt.Sprintf("%s: the control, which is the baseline again, measured %.3f (%.3f to %.3f) of it: differences up to %.1f%% mean nothing here (one control in 20 does so by chance)",
 		c.Name, r.Value, r.Low, r.High,
 		100*max(math.Abs(math.Log(r.Low)), math.Abs(math.Log(r.High))))
-}
-
-// disagreement is a warning that names the contenders whose wall time differs from their cost.
-func (c *CaseResult) disagreement() string {
-	var rows []string
-	for _, r := range c.Rows {
-		if r.Wall != nil && r.Wall.Bounded() && r.Row.Role == record.RoleContender {
-			rows = append(rows, fmt.Sprintf("%s %.3g (%.3g to %.3g)", r.Row.Contender, r.Wall.Value, r.Wall.Low, r.Wall.High))
-		}
-	}
-	if rows == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s: ratios are of costs, which are CPU time; by wall time it is %s", c.Name, strings.Join(rows, ", "))
 }
