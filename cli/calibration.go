@@ -49,7 +49,7 @@ func calibrationOf(rec *record.Record) *calibrationForm {
 	for _, result := range verdict.Analyze(rec).Cases {
 		if control := result.Control; control != nil && control.Ratio != nil && result.Blocks >= stats.MinBlocks {
 			compared = append(compared, result)
-			widths = append(widths, control.Ratio.HalfWidth)
+			widths = append(widths, control.Ratio.HalfWidth())
 		}
 	}
 	c.Comparisons, c.HalfWidth = len(compared), stats.Median(widths)

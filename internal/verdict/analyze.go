@@ -49,11 +49,11 @@ type Result struct {
 	WallOp *Interval
 	// Ratio is the row's quantity as a multiple of the baseline's, nil for the baseline and
 	// where the baseline failed.
-	Ratio   *Comparison
+	Ratio   *Interval
 	Verdict Verdict
 	// Wall is the ratio by wall time where the row waits, or works on several processors, more than
 	// the baseline; else nil.
-	Wall *Comparison
+	Wall *Interval
 	// FloorRatio is the row's quantity as a multiple of its floor's. The floor is the one that the
 	// row names, else the case's fastest.
 	FloorRatio *float64
@@ -137,9 +137,9 @@ func AnalyzeCase(rec *record.Record, name string) *CaseResult {
 // baseline's times the ratio, so that the columns of a table agree.
 func (c *CaseResult) compare(result *Result, margin float64) {
 	p := c.pair(result.Row, c.Baseline.Row)
-	ratio := Compare(p.values())
-	ratio.To = c.Baseline.Row.Contender
-	result.Ratio, result.Verdict = &ratio, Decide(ratio, margin)
+	values := p.values()
+	ratio := Compare(values)
+	result.Ratio, result.Verdict = &ratio, DecideBlocks(values, margin)
 	if len(p.series) == 0 || math.IsNaN(ratio.Value) {
 		return
 	}
@@ -149,7 +149,6 @@ func (c *CaseResult) compare(result *Result, margin float64) {
 	}
 	if waits := c.wallPerCPU(result.Row) / c.wallPerCPU(c.Baseline.Row); waits < 1/wallDiffers || waits > wallDiffers {
 		result.Wall = new(Compare(p.walls()))
-		result.Wall.To = ratio.To
 	}
 }
 
@@ -239,7 +238,7 @@ func (c *CaseResult) figures(row *record.Row) *Result {
 	result.WallOp = Located(each(func(s *record.Series) float64 { return stats.Median(s.NSPerOp(row.N)) }))
 	result.NSOp = new(*result.WallOp)
 	if row.Value == record.ValueCost {
-		result.NSOp = new(Compare(each(func(s *record.Series) float64 { return math.Log(s.CostPerOp(row.N)) })).Interval)
+		result.NSOp = new(Compare(each(func(s *record.Series) float64 { return math.Log(s.CostPerOp(row.N)) })))
 	}
 	result.BytesOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.BytesPerOp(row.N)) }))
 	result.AllocsOp = wholeMedian(each(func(s *record.Series) float64 { return float64(s.AllocsPerOp(row.N)) }))
@@ -304,7 +303,7 @@ func (c *CaseResult) Widest() float64 {
 	half := 0.0
 	for _, result := range c.Rows {
 		if result.Ratio != nil && result.Row.Role != record.RoleFloor {
-			half = max(half, result.Ratio.HalfWidth)
+			half = max(half, result.Ratio.HalfWidth())
 		}
 	}
 	return half

@@ -62,7 +62,7 @@ func TestAnalyze(t *testing.T) {
 	widest := 0.0
 	for _, r := range c.Rows {
 		if r.Ratio != nil && r.Row.Role != record.RoleFloor {
-			widest = max(widest, r.Ratio.HalfWidth)
+			widest = max(widest, r.Ratio.HalfWidth())
 		}
 	}
 	if c.Widest() != widest || widest == 0 {

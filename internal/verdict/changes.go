@@ -129,7 +129,7 @@ func (c *Changes) judge(margin float64) {
 func (c *Change) judge(limits Thresholds, margin float64, single bool) {
 	t := &c.test
 	c.Ratio = ratioOf(t)
-	c.Verdict = Decide(Comparison{Interval: c.Ratio}, margin)
+	c.Verdict = Decide(c.Ratio, margin)
 	if c.P > familyLevel && (c.Verdict == Faster || c.Verdict == Slower) {
 		c.Verdict = Undecided
 	}

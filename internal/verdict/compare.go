@@ -57,8 +57,8 @@ func (c *Change) advise(base string) {
 	c.P, c.Seen, c.Threshold = math.NaN(), math.NaN(), math.NaN()
 	c.Verdict, c.Time = Undecided, NotGated
 	if base != "" && base != c.New.Row.Contender {
-		c.Anchor, c.Ratio = base, c.New.Ratio.over(c.Old.Ratio.Interval)
-		if v := Decide(Comparison{Interval: c.Ratio}, adviceMargin); v != Same {
+		c.Anchor, c.Ratio = base, c.New.Ratio.over(*c.Old.Ratio)
+		if v := Decide(c.Ratio, adviceMargin); v != Same {
 			c.Verdict = v
 		}
 	}
@@ -147,5 +147,5 @@ func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 // is false if there is none.
 func (c *CaseResult) RatioOf(row, base *Result) (Interval, bool) {
 	p := c.pair(row.Row, base.Row)
-	return Compare(p.values()).Interval, len(p.series) > 0
+	return Compare(p.values()), len(p.series) > 0
 }

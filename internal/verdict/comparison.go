@@ -6,27 +6,13 @@ import (
 	"postage/internal/stats"
 )
 
-// Comparison is a contender compared with another, as ratios of a quantity: 0.5 is half of it. Low
-// and High are 0 and +Inf while there are too few blocks.
-type Comparison struct {
-	To string // the contender that it is compared with, "" for none
-	Interval
-	HalfWidth float64 // half the interval's width: 0.01 is ±1%; +Inf with too few blocks
-	seen      float64 // the least logarithm that is called different, 0 if not known
-}
-
 // differenceLevel is the p-value above which nothing is called different. The margin alone would
 // call too many equal things different where intervals are wide.
 const differenceLevel = 0.005
 
-// Compare estimates the ratio from the block values, with its 95% interval.
-func Compare(blockValues []float64) Comparison {
-	s := stats.Paired(blockValues, differenceLevel)
-	if len(blockValues) < stats.MinBlocks {
-		return Comparison{"", Interval{math.Exp(s.Value), 0, math.Inf(1)}, math.Inf(1), math.Inf(1)}
-	}
-	return Comparison{"", ratioOf(&s), (s.High - s.Low) / 2, s.Seen}
-}
+// Compare estimates a ratio, with its 95% interval, from its logarithms in the blocks. With too few
+// blocks the bounds are 0 and +Inf.
+func Compare(blockValues []float64) Interval { return Located(blockValues).Each(math.Exp) }
 
 // Verdict is the word for a comparison.
 type Verdict string
@@ -39,20 +25,29 @@ const (
 )
 
 // Decide gives the verdict of an interval of ratios. Faster and slower need the whole interval to
-// lie beyond the margin (0.01: 1%), so that a certain but negligible difference does not count, and
-// a test at 0.5% to find a difference too. Same needs the whole interval within two margins of 1.
-// All else is undecided: more blocks may decide it.
-func Decide(c Comparison, margin float64) Verdict {
-	low, high := math.Log(c.Low), math.Log(c.High)
+// lie beyond the margin (0.01: 1%), so that a certain but negligible difference does not count. Same
+// needs the whole interval within two margins of 1. All else is undecided: more blocks may decide it.
+func Decide(ratio Interval, margin float64) Verdict {
+	low, high := math.Log(ratio.Low), math.Log(ratio.High)
 	switch {
 	case math.IsNaN(low) || math.IsNaN(high):
 		return Undecided
-	case high < -margin && (c.seen == 0 || -math.Log(c.Value) >= c.seen):
+	case high < -margin:
 		return Faster
-	case low > margin && (c.seen == 0 || math.Log(c.Value) >= c.seen):
+	case low > margin:
 		return Slower
 	case low > -2*margin && high < 2*margin:
 		return Same
 	}
 	return Undecided
+}
+
+// DecideBlocks gives the verdict of the ratio that the blocks have. Faster and slower also need a
+// test at 0.5% to find a difference.
+func DecideBlocks(blockValues []float64, margin float64) Verdict {
+	v, test := Decide(Compare(blockValues), margin), stats.Paired(blockValues, differenceLevel)
+	if (v == Faster || v == Slower) && math.Abs(test.Value) < test.Seen {
+		return Undecided
+	}
+	return v
 }

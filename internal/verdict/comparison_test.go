@@ -17,14 +17,14 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs
 func TestTooFewBlocks(t *testing.T) {
 	for n := range stats.MinBlocks {
 		c := verdict.Compare(make([]float64, n))
-		if !math.IsInf(c.HalfWidth, 1) || c.Low != 0 || !math.IsInf(c.High, 1) {
+		if !math.IsInf(c.HalfWidth(), 1) || c.Low != 0 || !math.IsInf(c.High, 1) {
 			t.Errorf("%d blocks: %+v claims an interval", n, c)
 		}
 		if got := verdict.Decide(c, 0.01); got != verdict.Undecided {
 			t.Errorf("%d blocks: verdict %q", n, got)
 		}
 	}
-	if c := verdict.Compare(make([]float64, stats.MinBlocks)); math.IsInf(c.HalfWidth, 1) {
+	if c := verdict.Compare(make([]float64, stats.MinBlocks)); math.IsInf(c.HalfWidth(), 1) {
 		t.Errorf("%d blocks: no interval", stats.MinBlocks)
 	}
 }
@@ -38,7 +38,7 @@ func TestDecide(t *testing.T) {
 		{0.995, 1.005, verdict.Same}, {1.005, 1.015, verdict.Same}, {1.02, 1.04, verdict.Slower}, {1.005, 1.04, verdict.Undecided},
 		{0.9, 1.1, verdict.Undecided}, {0, math.Inf(1), verdict.Undecided}, {math.NaN(), math.NaN(), verdict.Undecided},
 	} {
-		if got := verdict.Decide(verdict.Comparison{Interval: verdict.Interval{Low: r.low, High: r.high}}, 0.01); got != r.want {
+		if got := verdict.Decide(verdict.Interval{Low: r.low, High: r.high}, 0.01); got != r.want {
 			t.Errorf("[%v, %v]: %s, want %s", r.low, r.high, got, r.want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestWideIntervalsAreNotCalledDifferent(t *testing.T) {
 		for i := range values {
 			values[i] = 0.04 * random.NormFloat64()
 		}
-		if v := verdict.Decide(verdict.Compare(values), 0.005); v == verdict.Faster || v == verdict.Slower {
+		if v := verdict.DecideBlocks(values, 0.005); v == verdict.Faster || v == verdict.Slower {
 			different++
 		}
 	}

@@ -36,6 +36,9 @@ func (i Interval) Bounded() bool {
 	return !math.IsInf(i.Low, 0) && !math.IsInf(i.High, 0) && !math.IsNaN(i.Value)
 }
 
+// HalfWidth is half the width of a ratio's interval, as a logarithm: 0.01 is ±1%.
+func (i Interval) HalfWidth() float64 { return math.Log(i.High/i.Low) / 2 }
+
 func (i Interval) Contains(truth float64) bool { return i.Low <= truth && truth <= i.High }
 
 // over is a positive figure as a multiple of another that was measured without it. Each has half an
@@ -43,7 +46,7 @@ func (i Interval) Contains(truth float64) bool { return i.Low <= truth && truth 
 func (i Interval) over(base Interval) Interval {
 	value, spread := i.Value/base.Value, math.Inf(1)
 	if i.Bounded() && base.Bounded() {
-		spread = math.Exp(math.Hypot(math.Log(i.High/i.Low), math.Log(base.High/base.Low)) / 2)
+		spread = math.Exp(math.Hypot(i.HalfWidth(), base.HalfWidth()))
 	}
 	return Interval{value, value / spread, value * spread}
 }

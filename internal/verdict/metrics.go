@@ -85,7 +85,7 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 		m.P = adjusted
 		words := map[Verdict]Verdict{Slower: Higher, Faster: Lower, Same: Same, Undecided: Undecided}
 		if m.Ratio != nil {
-			if v := Decide(Comparison{Interval: *m.Ratio}, margin); v == Same || m.P <= familyLevel {
+			if v := Decide(*m.Ratio, margin); v == Same || m.P <= familyLevel {
 				m.Verdict = words[v]
 			}
 		}

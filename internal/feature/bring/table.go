@@ -105,7 +105,7 @@ func tableColumns() []report.Column[tableRow] {
 		case !r.Ratio.Bounded():
 			return report.Ratio(r.Ratio.Value)
 		}
-		return report.ShortRatio(r.Ratio.Interval)
+		return report.ShortRatio(*r.Ratio)
 	}
 	return []report.Column[tableRow]{
 		report.Texts("codec", func(r tableRow) string { return record.Short(r.codec) }),

@@ -157,7 +157,7 @@ func (r *run) addCase(c *verdict.CaseResult) {
 		p.anchor = Anchor{c.Baseline.Row.Contender, cmp.Or(c.Baseline.Row.Module, p.Go) + unusual(c.Record)}
 		p.Module = result.Row.Module
 		p.Blocks = result.Blocks
-		p.Ratio = ratio.Interval
+		p.Ratio = *ratio
 		p.NSOp = *result.NSOp
 		p.BytesOp = result.BytesOp
 		p.AllocsOp = result.AllocsOp

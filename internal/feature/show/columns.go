@@ -68,11 +68,11 @@ func ratioText(r *verdict.Result, whole bool) string {
 	case r.Ratio == nil:
 		return "1"
 	case whole:
-		return report.RatioText(r.Ratio.Interval)
+		return report.RatioText(*r.Ratio)
 	case r.Row.Role == record.RoleFloor: // nobody chooses a floor, or needs its interval
 		return report.Ratio(r.Ratio.Value)
 	}
-	return report.ShortRatio(r.Ratio.Interval)
+	return report.ShortRatio(*r.Ratio)
 }
 
 // inUnits finds the unit in which the largest figure of a case's rows has at most six digits, and

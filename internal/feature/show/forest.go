@@ -69,7 +69,7 @@ func newForest(c *verdict.CaseResult, results []*verdict.Result) *forest {
 			Text:  "baseline",
 		}
 		if r.Ratio != nil {
-			row.At, row.Text = x.At(r.Ratio.Value), report.RatioText(r.Ratio.Interval)
+			row.At, row.Text = x.At(r.Ratio.Value), report.RatioText(*r.Ratio)
 			if r.Ratio.Bounded() {
 				row.Interval, row.Low, row.High = true, x.At(r.Ratio.Low), x.At(r.Ratio.High)
 			}

@@ -92,12 +92,12 @@ func newRatio(to string, x verdict.Interval) Ratio {
 	return r
 }
 
-// ratioOf is nil if the comparison has no value.
-func ratioOf(c *verdict.Comparison) *Ratio {
-	if c == nil || report.Finite(c.Value) == nil {
+// toBaseline is nil if the ratio has no value.
+func toBaseline(c *verdict.CaseResult, ratio *verdict.Interval) *Ratio {
+	if ratio == nil || report.Finite(ratio.Value) == nil {
 		return nil
 	}
-	return new(newRatio(c.To, c.Interval))
+	return new(newRatio(c.Baseline.Row.Contender, *ratio))
 }
 
 // Machine is the environment of a measurement.
@@ -151,7 +151,7 @@ func recordJSON(w io.Writer, rec *record.Record, a *verdict.Analysis) error {
 			out.Answers = append(out.Answers, answerForm(c, advice))
 		}
 		for _, r := range c.Rows {
-			rows[r.Row.Name] = rowForm(r)
+			rows[r.Row.Name] = rowForm(c, r)
 		}
 	}
 	for i := range rec.Rows {
@@ -178,14 +178,14 @@ func answerForm(c *verdict.CaseResult, advice *verdict.Advice) answer {
 	return a
 }
 
-func rowForm(r *verdict.Result) row {
+func rowForm(c *verdict.CaseResult, r *verdict.Result) row {
 	about := r.Row
 	out := row{
 		Name: about.Name, Stage: about.Stage, Case: about.Case, Contender: about.Contender, Role: about.Role, Floor: report.OrNull(about.Floor),
 		Settings: report.Map(about.Settings), Properties: report.Map(about.Properties), Checks: report.OrNull(about.Checks),
 		Revision: report.OrNull(about.Revision), OldOf: report.OrNull(about.OldOf), Instrument: report.OrNull(about.Instrument),
 		N: report.OrNull(about.N), Value: report.OrNull(about.Value), Proof: about.Proof, Warnings: report.List(about.Warnings),
-		Blocks: r.Blocks, NSOp: r.NSOp, WallOp: r.WallOp, Ratio: ratioOf(r.Ratio), Verdict: r.Verdict, Wall: ratioOf(r.Wall),
+		Blocks: r.Blocks, NSOp: r.NSOp, WallOp: r.WallOp, Ratio: toBaseline(c, r.Ratio), Verdict: r.Verdict, Wall: toBaseline(c, r.Wall),
 		BytesOp: r.BytesOp, AllocsOp: r.AllocsOp, InstructionsOp: r.InstructionsOp, Module: about.Module, Metrics: map[string]*float64{},
 	}
 	if r.FloorRatio != nil {

@@ -163,7 +163,7 @@ func Colored(d *report.Doc, text string) string {
 
 func controlText(c *verdict.CaseResult) string {
 	if c.Control != nil && c.Control.Ratio != nil {
-		return "control (the baseline again): " + report.RatioText(c.Control.Ratio.Interval)
+		return "control (the baseline again): " + report.RatioText(*c.Control.Ratio)
 	}
 	return "control: none, since the baseline has no figures"
 }
