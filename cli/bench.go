@@ -250,7 +250,7 @@ func benchChanges(rec *record.Record, limits verdict.Thresholds) *verdict.Change
 func printBench(cmd *cobra.Command, rec *record.Record, set *bench.Set, flags *benchFlags, limits verdict.Thresholds, whole bool) error {
 	changes := benchChanges(rec, limits)
 	if changes != nil {
-		changes.Lost = len(set.Lost) > 0
+		changes.Lost = changes.Lost || len(set.Lost) > 0
 		if flags.JSON {
 			changes.Warnings = append(changes.Warnings, set.Notes...)
 		}

@@ -109,26 +109,18 @@ func (r *run) setUp(ctx context.Context, seats []*seat, block int) (calibrating 
 }
 
 // shareProcessor draws one of the machine's processors and has all workers of the block run on it,
-// if each has one processor. Other guests of a host do not slow all of its processors alike.
+// if each has one processor. Other guests of a host do not slow all of its processors alike. Where
+// that is not possible, workers run where the system likes.
 func (r *run) shareProcessor(cs *runCase, seats []*seat, block int) {
-	draw := drawn(r.rec.Run.Seed, fmt.Sprintf("%s/processor/%d", cs.name, block)).Int()
-	for _, s := range seats {
-		if s.err == nil && inWorld(s.entry) {
-			r.assign(s.child, draw)
-		}
+	all, err := proc.Processors()
+	if world := r.rec.Run.World; err != nil || world == nil || world.Procs != 1 {
+		return
 	}
-}
-
-// processors are the machine's processors that this process may use.
-var processors = sync.OnceValues(proc.Processors)
-
-// assign has a worker with one processor run on one of the machine's. If that is not possible, it
-// runs where the system likes.
-func (r *run) assign(worker answerer, draw int) {
-	all, err := processors()
-	c, ok := worker.(child)
-	if world := r.rec.Run.World; ok && err == nil && world != nil && world.Procs == 1 {
-		_ = proc.Assign(c.PID(), all[draw%len(all)])
+	processor := all[drawn(r.rec.Run.Seed, fmt.Sprintf("%s/processor/%d", cs.name, block)).IntN(len(all))]
+	for _, s := range seats {
+		if worker, ok := s.child.(child); ok && s.err == nil && inWorld(s.entry) {
+			_ = proc.Assign(worker.PID(), processor)
+		}
 	}
 }
 

@@ -64,11 +64,7 @@ type Choice struct {
 
 // Needs is a budget, in half minutes, for an interval of each row, with a third more.
 func (c *Choice) Needs() time.Duration {
-	var all time.Duration
-	for _, rows := range byCase(c.Entries) {
-		all += time.Duration(goals[0].blocks) * estimatedOf(rows, goals[0].rounds)
-	}
-	return (all * 4 / 3).Truncate(30*time.Second) + 30*time.Second
+	return (needed(goals[0], byCase(c.Entries)...) * 4 / 3).Truncate(30*time.Second) + 30*time.Second
 }
 
 // Case is one piece of work that its contenders do alike.

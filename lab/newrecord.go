@@ -54,17 +54,13 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 		proof = record.ProofNotPossible.Because(words.Abridged(e.Contender.NotPossible, longestReason))
 	}
 	module := e.Contender.Module
-	revision, oldOf := "", ""
 	if e.Build != nil {
 		modules = e.Build.Modules
-	}
-	if e.Old {
-		revision, oldOf = e.Build.Commit, e.asked()
 	}
 	if version := modules[module]; version != "" {
 		module += " " + version
 	}
-	return record.Row{
+	row := record.Row{
 		Name:       e.Row(),
 		Stage:      e.Stage,
 		Case:       e.Case.Name,
@@ -76,10 +72,12 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 		Properties: e.Contender.Properties,
 		Checks:     e.Contender.Checks,
 		Proof:      proof,
-		Revision:   revision,
-		OldOf:      oldOf,
 		Value:      cmp.Or(e.Case.Value, record.ValueCost),
 	}
+	if e.Old {
+		row.Revision, row.OldOf = e.Build.Commit, e.asked()
+	}
+	return row
 }
 
 // programOf is the SHA-256, in hexadecimal, of the programs that the new code's entries run in, ""

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,9 +68,7 @@ func (s *Suite) combinations(choices Choices) []Settings {
 		for _, settings := range all {
 			for _, value := range o.chosen(choices) {
 				more := Settings{o.Name: value}
-				for name, v := range settings {
-					more[name] = v
-				}
+				maps.Copy(more, settings)
 				longer = append(longer, more)
 			}
 		}

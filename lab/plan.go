@@ -44,11 +44,12 @@ func (p *Plan) All() []Entry { return append(p.Entries[:len(p.Entries):len(p.Ent
 // then from the end. It keeps at least one.
 func NewPlan(entries []Entry, budget time.Duration) Plan {
 	kept := byCase(entries)
+	fewest := goals[len(goals)-1]
 	var left [][]Entry
-	for len(kept) > 1 && needed(kept...) > budget {
+	for len(kept) > 1 && needed(fewest, kept...) > budget {
 		last := len(kept) - 1
 		for i := range kept {
-			if needs := needed(kept[i]); needs > budget/2 && needs > needed(kept[last]) {
+			if needs := needed(fewest, kept[i]); needs > budget/2 && needs > needed(fewest, kept[last]) {
 				last = i
 			}
 		}
@@ -58,11 +59,10 @@ func NewPlan(entries []Entry, budget time.Duration) Plan {
 	return Plan{Entries: slices.Concat(kept...), Left: slices.Concat(left...)}
 }
 
-// needed is how long it takes to give the cases the blocks that an interval needs.
-func needed(cases ...[]Entry) (all time.Duration) {
-	last := goals[len(goals)-1]
+// needed is how long it takes to give the cases the goal's blocks.
+func needed(g goal, cases ...[]Entry) (all time.Duration) {
 	for _, rows := range cases {
-		all += time.Duration(last.blocks) * estimatedOf(rows, last.rounds)
+		all += time.Duration(g.blocks) * estimatedOf(rows, g.rounds)
 	}
 	return all
 }
@@ -100,7 +100,7 @@ func (p *Plan) Describe(budget time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, budget %v", words.Counted(len(byCase(p.Entries)), "case"), words.Counted(len(p.Entries), "row"), budget)
 	if left := byCase(p.Left); len(left) > 0 {
-		all := needed(byCase(p.All())...).Truncate(time.Minute) + time.Minute
+		all := needed(goals[len(goals)-1], byCase(p.All())...).Truncate(time.Minute) + time.Minute
 		fmt.Fprintf(&b, "; %s more with --budget %v:", words.Counted(len(left), "case"), all)
 		for _, rows := range left {
 			fmt.Fprintf(&b, " %s", rows[0].Case.Name)

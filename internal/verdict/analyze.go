@@ -207,11 +207,7 @@ func (r *Result) Reason() string {
 
 // Of returns the result of a contender, nil if the case does not have it.
 func (c *CaseResult) Of(contender string) *Result {
-	return c.find(func(r *record.Row) bool { return r.Contender == contender })
-}
-
-func (c *CaseResult) find(is func(*record.Row) bool) *Result {
-	if i := slices.IndexFunc(c.Rows, func(r *Result) bool { return is(r.Row) }); i >= 0 {
+	if i := slices.IndexFunc(c.Rows, func(r *Result) bool { return r.Row.Contender == contender }); i >= 0 {
 		return c.Rows[i]
 	}
 	return nil

@@ -58,9 +58,8 @@ type Changes struct {
 	Paired bool
 	// Untimed is how many rows a run against a revision had no time for.
 	Untimed int
-	// Ungated are figures that have a threshold, and that no row reports.
-	Ungated []string
-	// Lost says that some Go benchmarks fail in the new code only.
+	// Lost says that figures are missing that more time would not give: of Go benchmarks that fail
+	// in the new code only, or of a unit that has a threshold and that no row reports.
 	Lost     bool
 	Warnings []string
 }
@@ -68,9 +67,8 @@ type Changes struct {
 // Change is the comparison of a row.
 type Change struct {
 	Old, New *Result
-	// Anchor is [AnchorRounds] where old and new took turns. Else it is the case's baseline: the
-	// row's time is taken as a multiple of the baseline's in the same run, which cancels a slower
-	// machine. It is "" for none.
+	// Anchor is what cancels a slower machine: "the same rounds" where old and new took turns, else
+	// the case's baseline, whose multiple the row's time is in each run. It is "" for none.
 	Anchor string
 	// Ratio is new/old with its 95% interval.
 	Ratio Interval
@@ -264,7 +262,7 @@ func (c *Changes) Outcome() Outcome {
 	worst := Passed
 	if !c.Paired {
 		worst = NotGated
-	} else if c.Untimed > 0 || c.Lost || len(c.Ungated) > 0 {
+	} else if c.Untimed > 0 || c.Lost {
 		worst = Inconclusive
 	}
 	for _, r := range c.Rows {

@@ -45,7 +45,8 @@ func Decide(ratio Interval, margin float64) Verdict {
 // DecideBlocks gives the verdict of the ratio that the blocks have. Faster and slower also need a
 // test at 0.5% to find a difference.
 func DecideBlocks(blockValues []float64, margin float64) Verdict {
-	v, test := Decide(Compare(blockValues), margin), stats.Paired(blockValues, differenceLevel)
+	v := Decide(Compare(blockValues), margin)
+	test := stats.Paired(blockValues, differenceLevel)
 	if (v == Faster || v == Slower) && math.Abs(test.Value) < test.Seen {
 		return Undecided
 	}

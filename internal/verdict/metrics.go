@@ -96,7 +96,7 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 	for _, unit := range slices.Sorted(maps.Keys(c.Limits.Metrics)) {
 		named := slices.DeleteFunc(slices.Clone(all), func(m *MetricChange) bool { return m.Unit != unit })
 		if len(named) == 0 {
-			c.Ungated = append(c.Ungated, unit)
+			c.Lost = true
 			c.Warnings = append(c.Warnings, unit+" has a threshold, and no row reports it")
 		} else if named[0].Better == "" {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s has a threshold, and nobody says which is better: have the tests print `Unit %s better=higher` (or lower)", unit, unit))

@@ -13,9 +13,6 @@ import (
 	"postage/record"
 )
 
-// AnchorRounds is the anchor of rows whose old versions took part in the same rounds.
-const AnchorRounds = "the same rounds"
-
 // IsAgainst reports whether the run was against an old revision, so that ComparePaired has
 // something to compare.
 func IsAgainst(rec *record.Record) bool {
@@ -46,8 +43,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	for i := range rec.Rows {
 		if row := &rec.Rows[i]; row.OldOf != "" {
 			results := cases[row.Case]
-			named := func(name string) *Result { return results.find(func(r *record.Row) bool { return r.Name == name }) }
-			c.add(row.OldOf, named(row.Name), named(row.OldOf))
+			c.add(row.OldOf, results.Of(row.Contender), results.Of(strings.TrimPrefix(row.OldOf, row.Case+"/")))
 		}
 	}
 	if len(rec.Rows) == 0 {
@@ -57,7 +53,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	c.testPaired(cases)
 	c.compareMetrics(cases)
 	for _, r := range c.Rows {
-		r.Anchor = AnchorRounds
+		r.Anchor = "the same rounds"
 		if len(rec.BlocksOf(r.New.Row.Case)) < stats.MinBlocks {
 			r.test = stats.Shift{Value: r.test.Value, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenOne: math.Inf(1)}
 			few++

@@ -13,7 +13,7 @@ import (
 // other outcome.
 func (c *Changes) Recipe() string {
 	timed := *c
-	timed.Lost = false // more time does not help them
+	timed.Lost = false // more time does not help
 	if !c.Paired || timed.Outcome() != Inconclusive {
 		return ""
 	}
