@@ -205,7 +205,7 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 	}()
 	now := time.Now()
 	l.making.ctx, l.work = ctx, w
-	l.next, l.clock = slot{}, loopClock{polled: now}
+	l.next, l.clock = slot{}, loopClock{polled: now, handles: tolerated}
 	l.expires = now.Add(l.timeout)
 	now = l.handle(l.poller.poll(0, true), now) // what came since the last run
 	for {
