@@ -58,7 +58,6 @@ type roundTripper struct {
 	read func(w *Work, r *http.Response) (answered time.Time, err error)
 	jar  http.CookieJar
 	kept *answerValues // nil if no request uses a value of an answer
-	buf  []byte
 }
 
 // Connect makes the connection.
@@ -111,43 +110,20 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 	}
 	o.status, o.err = response.StatusCode, l.target.unsuccessful(response.StatusCode)
 	if l.read != nil && o.err == nil {
-		body := &endedBody{ReadCloser: response.Body}
-		response.Body = body
-		if o.at, o.err = l.read(w, response); !body.ended {
-			o.err = errors.Join(o.err, l.conn.close()) // the connection carries no other request
+		if o.at, o.err = l.read(w, response); o.err != nil || l.target.Messages > 0 {
+			o.err = errors.Join(o.err, l.conn.close()) // what is left of the stream is not read
 		}
 		return o
 	}
+	var text bytes.Buffer
+	body := io.Discard
 	if l.target.Body != nil && o.err == nil {
-		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			o.status, o.err = 0, err
-		} else {
-			o.err = l.target.Body(text)
-		}
-		return o
+		body = &text
 	}
-	if l.buf == nil {
-		l.buf = make([]byte, 16<<10)
+	if _, err := io.Copy(body, response.Body); err != nil {
+		o.status, o.err = 0, err
+	} else if body == &text {
+		o.err = l.target.Body(text.Bytes())
 	}
-	for {
-		if _, err = response.Body.Read(l.buf); err == io.EOF {
-			return o
-		} else if err != nil {
-			o.status, o.err = 0, err
-			return o
-		}
-	}
-}
-
-// An endedBody knows whether it was read to its end.
-type endedBody struct {
-	io.ReadCloser
-	ended bool
-}
-
-func (b *endedBody) Read(p []byte) (n int, err error) {
-	n, err = b.ReadCloser.Read(p)
-	b.ended = b.ended || errors.Is(err, io.EOF)
-	return n, err
+	return o
 }
