@@ -133,7 +133,7 @@ func (t *Target) grpcClient() (*grpc.ClientConn, error) {
 		creds, authority = insecure.NewCredentials(), t.Request.host()
 	}
 	return grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithAuthority(authority), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialMetered(ctx, "", "") }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialPlain(ctx, "", "") }))
 }
 
 // findMethod finds the description of the method in a file, or asks the server.

@@ -51,9 +51,6 @@ func newHTTP1Request(r *Request) http1Request {
 }
 
 func openHTTP1(_ context.Context, t *Target, p *Pool) error {
-	if t.plain {
-		return p.addExchanges(t, 1, nil)
-	}
 	var all []http1Request
 	for i := range t.Requests {
 		all = append(all, newHTTP1Request(&t.Requests[i]))

@@ -59,9 +59,6 @@ func newHTTP2Lane(l *loop, requests *http2Requests) *http2Lane {
 }
 
 func openHTTP2(_ context.Context, t *Target, p *Pool) error {
-	if t.plain {
-		return p.addExchanges(t, t.Streams, nil)
-	}
 	var all []http2Request
 	for i := range t.Requests {
 		r := &t.Requests[i]

@@ -13,21 +13,21 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// openExchanges makes a line for each request that may be under way at a time, for cookies and for
-// what is expected of bodies.
+// openExchanges makes lines of net/http, for cookies and for what is expected of bodies, and where
+// there are no loops.
 func openExchanges(_ context.Context, t *Target, p *Pool) error {
-	switch t.Proto {
-	case "http1":
-		return p.addExchanges(t, 1, nil)
-	case "http2":
-		return p.addExchanges(t, t.Streams, nil)
+	if !strings.HasPrefix(t.Proto, "http") {
+		return errors.New("cookies, and what is expected of bodies, work with http1 and http2 only")
 	}
-	return errors.New("cookies, and what is expected of bodies, work with http1 and http2 only")
+	return p.addExchanges(t, nil)
 }
 
-// addExchanges adds connections with so many lines each. Each line has read.
-func (p *Pool) addExchanges(t *Target, users int, read func(*Work, *http.Response) (answered time.Time, err error)) error {
-	take := inTurn(t.Requests)
+// addExchanges adds a line for each request that may be under way at a time. Each line has read.
+func (p *Pool) addExchanges(t *Target, read func(*Work, *http.Response) (answered time.Time, err error)) error {
+	take, users := inTurn(t.Requests), 1
+	if t.Proto == "http2" {
+		users = t.Streams
+	}
 	for range t.Conns {
 		conn := newClientConn(t)
 		p.closers = append(p.closers, conn.close)

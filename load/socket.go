@@ -57,8 +57,12 @@ func (s *socket) open(conn net.Conn) error {
 	s.secure, s.waits, s.came, s.left, s.queue, s.rest = nil, false, nil, nil, nil, nil
 	if secure, ok := conn.(*tls.Conn); ok {
 		under := secure.NetConn().(*records)
-		conn, under.Conn, under.socket = under.Conn.(metered).Conn, nil, s
+		conn = under.Conn
+		under.Conn, under.socket = nil, s
 		s.secure = secure
+	}
+	if counted, ok := conn.(metered); ok {
+		conn = counted.Conn // the socket counts itself
 	}
 	var err error
 	s.wire, err = s.loop.poller.adopt(conn, s)
@@ -116,7 +120,7 @@ func (s *socket) pump() error {
 			n, err = s.wire.write(s.rest)
 		}
 		s.written += n
-		s.loop.meter.send(n)
+		s.loop.meter.sent.Add(int64(n))
 		if s.rest = s.rest[n:]; err != nil {
 			return writeError{err}
 		}
@@ -153,7 +157,7 @@ func (s *socket) receive() (now time.Time, err error) {
 		have = copy(in, s.left)
 	}
 	n, err := s.wire.read(in[have:])
-	s.loop.meter.receive(n)
+	s.loop.meter.received.Add(int64(n))
 	now = time.Now()
 	switch {
 	case err == io.EOF && s.secure != nil:

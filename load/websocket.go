@@ -40,7 +40,7 @@ func (s *webSocket) Connect(ctx context.Context) error {
 		return nil
 	}
 	t := s.target
-	tr := &http.Transport{DialContext: t.dialMetered, TLSClientConfig: t.tls("http/1.1")}
+	tr := &http.Transport{DialContext: t.dialPlain, TLSClientConfig: t.tls("http/1.1")}
 	defer tr.CloseIdleConnections()
 	header := t.Request.Header.Clone()
 	host := t.Request.host()
