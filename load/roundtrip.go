@@ -38,7 +38,6 @@ func (p *Pool) addExchanges(t *Target, read func(*Work, *http.Response) (answere
 				line.take = inTurn(t.Requests)                                                       // each visitor does all of them in order
 				if t.linked() {
 					line.kept = &answerValues{json: map[string]any{}, header: http.Header{}, cookie: map[string]string{}}
-					line.take = line.kept.completed(line.take)
 				}
 			}
 			p.Lines = append(p.Lines, line)
@@ -84,6 +83,9 @@ func notFollowed(*http.Request, []*http.Request) error { return http.ErrUseLastR
 // send sends a request and reads the whole answer.
 func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 	request := l.take()
+	if l.kept != nil {
+		request = l.kept.completed(request)
+	}
 	r := (&http.Request{
 		Method: request.Method, URL: request.URL, Host: request.host(), Header: request.Header.Clone(),
 	}).WithContext(ctx)
