@@ -37,12 +37,8 @@ func (c *clientConn) get(ctx context.Context) (*http.ClientConn, error) {
 	}
 	ctx, cancel := c.target.limited(ctx, "connection")
 	defer cancel()
-	addr := c.target.addr()
-	if c.target.network() == "unix" {
-		addr = "localhost:0" // dialPlain does not use it
-	}
 	var err error
-	c.conn, err = c.tr.NewClientConn(ctx, c.target.Request.URL.Scheme, addr)
+	c.conn, err = c.tr.NewClientConn(ctx, c.target.Request.URL.Scheme, "localhost:0") // dialPlain does not use it
 	return c.conn, err
 }
 

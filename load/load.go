@@ -285,7 +285,7 @@ func (r *run) leaveRest() {
 		if interrupted && due.After(now) {
 			return
 		}
-		rest.notSent(due, now)
+		rest.notSent(due, now, "")
 		r.pacing.planned++
 	}
 }

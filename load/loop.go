@@ -354,7 +354,7 @@ func (l *loop) giveUp(why error) {
 		if l.next.due.After(now) {
 			l.work.unclaim()
 		} else {
-			l.work.notSent(l.next.due, now)
+			l.work.notSent(l.next.due, now, "")
 		}
 	}
 	for _, one := range l.lanes {

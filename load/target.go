@@ -150,23 +150,15 @@ func (t *Target) secure() bool {
 	return t.Request.URL.Scheme == "https" || t.Request.URL.Scheme == "wss"
 }
 
-// network is unix if ConnectTo is a path.
-func (t *Target) network() string {
-	if strings.Contains(t.ConnectTo, "/") {
-		return "unix"
-	}
-	return "tcp"
-}
-
 // dialPlain connects to the target, whatever network and address a library asks for. What is
 // written and read is counted.
 func (t *Target) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
 	began, first := time.Now(), t.meter.tried.Add(1)
-	all, err := t.addresses(ctx)
+	network, all, err := t.addresses(ctx)
 	for i := range all { // the next address, or where that does not answer another
 		at := (first + int64(i)) % int64(len(all))
 		var conn net.Conn
-		if conn, err = new(net.Dialer).DialContext(ctx, t.network(), all[at]); err == nil {
+		if conn, err = new(net.Dialer).DialContext(ctx, network, all[at]); err == nil {
 			t.meter.connections.Add(1)
 			t.meter.connecting.Add(time.Since(began).Nanoseconds())
 			return metered{conn, t.meter}, nil
@@ -175,14 +167,14 @@ func (t *Target) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
 	return nil, err
 }
 
-// addresses are those of the target's name.
-func (t *Target) addresses(ctx context.Context) (all []string, err error) {
-	if t.network() == "unix" {
-		return []string{t.ConnectTo}, nil
+// addresses are those of the target's name, or the path of a UNIX socket.
+func (t *Target) addresses(ctx context.Context) (network string, all []string, err error) {
+	if strings.Contains(t.ConnectTo, "/") {
+		return "unix", []string{t.ConnectTo}, nil
 	}
 	host, port, err := net.SplitHostPort(t.addr())
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	lookup := t.lookup
 	if lookup == nil {
@@ -192,7 +184,7 @@ func (t *Target) addresses(ctx context.Context) (all []string, err error) {
 	for _, address := range found {
 		all = append(all, net.JoinHostPort(address, port))
 	}
-	return all, err
+	return "tcp", all, err
 }
 
 // addr is the address with its port.
