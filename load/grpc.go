@@ -65,7 +65,6 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	return p.addHTTP2(t, requests, replied)
 }
 
-// encodeMessage encodes JSON, or nothing, as a method's message.
 func encodeMessage(method protoreflect.MethodDescriptor, body []byte) ([]byte, error) {
 	message := dynamicpb.NewMessage(method.Input())
 	if len(body) > 0 {

@@ -18,7 +18,6 @@ type http2Requests struct {
 	late    error                                   // the error of a request that takes too long
 }
 
-// An http2Request is a request as it is sent.
 type http2Request struct {
 	fields []hpack.HeaderField
 	body   []byte
@@ -104,7 +103,7 @@ func (l *http2Lane) begin(t timing) {
 	a := attempt{timing: t, request: l.requests.pick()}
 	if err := l.failedEarly; err != nil && l.conn == nil {
 		l.failedEarly = nil
-		l.done(a, now, 0, err)
+		l.loop.done(a.timing, now, 0, err)
 		return
 	}
 	if c := l.conn; c != nil {
@@ -114,11 +113,6 @@ func (l *http2Lane) begin(t timing) {
 		l.unsent = append(l.unsent, a)
 		l.connect()
 	}
-}
-
-// done ends a request.
-func (l *http2Lane) done(a attempt, now time.Time, status int, err error) {
-	l.loop.done(a.timing, now, status, err)
 }
 
 // newStream returns one that was used before, if there is any.
@@ -164,7 +158,7 @@ func (l *http2Lane) adopt(conn net.Conn, now time.Time) error {
 func (l *http2Lane) made(now time.Time, err error) {
 	l.dialing = false
 	if err != nil && len(l.unsent) > 0 {
-		l.done(l.unsent[0], now, 0, err)
+		l.loop.done(l.unsent[0].timing, now, 0, err)
 		l.unsent = l.unsent[1:]
 	}
 	l.settle(now)
@@ -199,7 +193,7 @@ func (l *http2Lane) expire(now time.Time) (next time.Time) {
 func (l *http2Lane) giveUp(now time.Time, why error) {
 	l.dialing = false
 	for _, r := range l.unsent {
-		l.done(r, now, 0, why)
+		l.loop.done(r.timing, now, 0, why)
 	}
 	l.unsent = nil
 	for c := range l.open {

@@ -52,7 +52,6 @@ func rate(p Pacer) float64 {
 	return requests / lasts.Seconds()
 }
 
-// checkPacer rejects what cannot be paced.
 func checkPacer(p Pacer) error {
 	if p == nil {
 		return errors.New("load: a plan needs a pacer")

@@ -59,13 +59,11 @@ type roundTripper struct {
 	kept *answerValues // nil if no request uses a value of an answer
 }
 
-// Connect makes the connection.
 func (l *roundTripper) Connect(ctx context.Context) error {
 	_, err := l.conn.get(ctx)
 	return err
 }
 
-// Serve sends requests until no more are due.
 func (l *roundTripper) Serve(ctx context.Context, w *Work) {
 	serve(w, func() outcome {
 		limited, cancel := l.target.limited(ctx, "answer")
@@ -80,7 +78,6 @@ func (l *roundTripper) Serve(ctx context.Context, w *Work) {
 
 func notFollowed(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// send sends a request and reads the whole answer.
 func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 	request := l.take()
 	if l.kept != nil {

@@ -51,7 +51,6 @@ func (e writeError) Unwrap() error { return e.error }
 // errCut is the end of a connection on which TLS has not ended.
 var errCut = fmt.Errorf("TLS was cut: %w", io.EOF)
 
-// open adopts a connection.
 func (s *socket) open(conn net.Conn) error {
 	s.opened++
 	s.secure, s.waits, s.came, s.left, s.queue, s.rest = nil, false, nil, nil, nil, nil
@@ -69,7 +68,6 @@ func (s *socket) open(conn net.Conn) error {
 	return err
 }
 
-// drop ends the connection.
 func (s *socket) drop() {
 	if s.wire == nil {
 		return
@@ -82,7 +80,6 @@ func (s *socket) drop() {
 	s.wire = nil
 }
 
-// handle handles an event, and returns the current time.
 func (s *socket) handle(e event, now time.Time) time.Time {
 	var err error
 	if e.writable && s.waits {

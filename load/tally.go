@@ -133,7 +133,6 @@ func (c *Counts) done(r timing, now, earliest time.Time, status int, err error) 
 // mostReasons is how many reasons for failures are told apart; all others are one.
 const mostReasons = 32
 
-// failed counts failures of one reason.
 func (c *Counts) failed(why string, n int64) {
 	if _, known := c.Errors[why]; !known && len(c.Errors) >= mostReasons {
 		why = "another reason"

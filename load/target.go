@@ -145,7 +145,6 @@ func inTurn[T any](all []T) func() T {
 	return func() T { return all[(n.Add(1)-1)%uint64(len(all))] }
 }
 
-// secure reports whether TLS is used.
 func (t *Target) secure() bool {
 	return t.Request.URL.Scheme == "https" || t.Request.URL.Scheme == "wss"
 }

@@ -14,7 +14,6 @@ type Traffic struct {
 	Sent, Received int64         // octets, with TLS's own
 }
 
-// A meter counts traffic.
 type meter struct {
 	tried, connections, connecting, sent, received atomic.Int64
 }

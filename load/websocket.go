@@ -82,12 +82,10 @@ func read(conn *websocket.Conn, answers chan<- struct{}, ended chan<- error) {
 	}
 }
 
-// Serve sends messages until no more are due.
 func (s *webSocket) Serve(ctx context.Context, w *Work) {
 	serve(w, func() outcome { return outcome{err: s.send(ctx)} })
 }
 
-// send sends a message and waits for the answer.
 func (s *webSocket) send(ctx context.Context) (err error) {
 	limited, cancel := s.target.limited(ctx, "answer")
 	defer cancel()
@@ -121,7 +119,6 @@ func (s *webSocket) send(ctx context.Context) (err error) {
 	return err
 }
 
-// await waits for the answer.
 func (s *webSocket) await(ctx context.Context) error {
 	select {
 	case <-s.answers:
