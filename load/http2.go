@@ -11,11 +11,12 @@ import (
 
 // http2Requests are what the lanes of a target send.
 type http2Requests struct {
-	all     []http2Request
-	pick    func() int                              // chooses the next of them
-	verdict func(s *stream) (status int, err error) // an answer's status, and why it is not a success
-	room    int                                     // streams at a time
-	late    error                                   // the error of a request that takes too long
+	all  []http2Request
+	pick func() int // chooses the next of them
+	// verdict returns an answer's status, and why it is not a success.
+	verdict func(s *stream) (status int, err error)
+	room    int   // streams at a time
+	late    error // of a request that takes too long
 }
 
 type http2Request struct {

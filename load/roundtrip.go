@@ -34,8 +34,8 @@ func (p *Pool) addExchanges(t *Target, read func(*Work, *http.Response) (answere
 		for range users {
 			line := &roundTripper{conn: conn, target: t, take: take, read: read}
 			if t.Cookies {
-				line.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // it never fails
-				line.take = inTurn(t.Requests)                                                       // each visitor does all of them in order
+				line.take = inTurn(t.Requests) // each visitor does all of them in order
+				line.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
 				if t.linked() {
 					line.kept = &answerValues{json: map[string]any{}, header: http.Header{}, cookie: map[string]string{}}
 				}

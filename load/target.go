@@ -53,9 +53,10 @@ type Target struct {
 	ProtoFile  string
 	ProtoPaths []string
 
-	meter  *meter
-	lookup func(ctx context.Context, host string) (addresses []string, err error) // for tests
-	plain  bool                                                                   // without loops, as on other systems than Linux
+	meter *meter
+	plain bool // without loops, as on other systems than Linux
+	// lookup is for tests.
+	lookup func(ctx context.Context, host string) (addresses []string, err error)
 }
 
 // All are the requests that are sent in turn.
