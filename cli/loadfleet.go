@@ -31,7 +31,7 @@ type fleetFlags struct {
 
 func (f *fleetFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "kubernetes", false, "send from several workers, the pods of a Job on Kubernetes (docs/kubernetes.md)")
-	flags.IntVar(&f.workers, "workers", 1, "how many workers share the rate; each has --conns and --cpu (1 unless given)")
+	flags.IntVar(&f.workers, "workers", 1, "how many share the rate; --conns and --cpu (1 unless given) are for each")
 	flags.StringVar(&f.image, "image", "postage:latest", "the container `image`, as docs/Dockerfile makes it")
 	flags.StringVar(&f.namespace, "namespace", "", "the `namespace` (default the kubeconfig's)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "the `file` that names the cluster (default kubectl's)")
