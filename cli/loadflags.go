@@ -23,18 +23,19 @@ type loadFlags struct {
 	sides againstFlags
 
 	// When, and how much.
-	rate                            rateFlag
-	duration, wait, timeout, warmUp time.Duration
-	giveUp                          time.Duration
-	arrivals                        string
-	most                            int64
+	rate                    rateFlag
+	duration, wait, timeout time.Duration
+	warmUp, giveUp          time.Duration
+	arrivals                string
+	most                    int64
 
 	// What is sent, where to and how.
-	proto, verb, method, protoFile, body, targets, data, replay string
-	headers, protoPaths                                         []string
-	conns, streams, cpu, messages                               int
-	cookies, insecure, tickets                                  bool
-	ca, cert, key, connectTo                                    string
+	proto, verb, method, protoFile string
+	body, targets, data, replay    string
+	headers, protoPaths            []string
+	conns, streams, cpu, messages  int
+	cookies, insecure, tickets     bool
+	ca, cert, key, connectTo       string
 
 	// What is a success, and what is written.
 	expect                        []string

@@ -31,11 +31,11 @@ type fleetFlags struct {
 
 func (f *fleetFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "kubernetes", false, "send from several workers, the pods of a Job on Kubernetes (docs/kubernetes.md)")
-	flags.IntVar(&f.workers, "workers", 1, "with --kubernetes: how many workers share the rate; --conns and --cpu (1 unless given) are for each")
-	flags.StringVar(&f.image, "image", "postage:latest", "with --kubernetes: the container `image`, as docs/Dockerfile makes it")
-	flags.StringVar(&f.namespace, "namespace", "", "with --kubernetes: the `namespace` (default the kubeconfig's)")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "with --kubernetes: the `file` that names the cluster (default kubectl's)")
-	flags.BoolVar(&f.hostNetwork, "host-network", false, "with --kubernetes: workers use the network of their nodes, not of pods")
+	flags.IntVar(&f.workers, "workers", 1, "how many share the rate; --conns and --cpu (1 unless given) are for each")
+	flags.StringVar(&f.image, "image", "postage:latest", "the container `image`, as docs/Dockerfile makes it")
+	flags.StringVar(&f.namespace, "namespace", "", "the `namespace` (default the kubeconfig's)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "the `file` that names the cluster (default kubectl's)")
+	flags.BoolVar(&f.hostNetwork, "host-network", false, "workers use the network of their nodes, not of pods")
 	flags.StringVar(&f.attach, "attach", "", "gather the results of a `job` that another command started")
 	flags.BoolVar(&f.worker, "kubernetes-worker", false, "be one of the workers")
 	flags.StringVar(&f.share, "kubernetes-share", "", "take the command line from this `file`")

@@ -15,25 +15,14 @@ import (
 var answerValue = regexp.MustCompile(`\{\{\s*\.(json|header|cookie)\.([^{}\s]+)\s*\}\}`)
 
 // linked reports whether a request uses a value of an earlier answer.
-func (t *Target) linked() bool {
-	for i := range t.Requests {
-		if t.Requests[i].linked() {
-			return true
-		}
+func (t *Target) linked() (found bool) {
+	for _, r := range t.Requests {
+		r.filled(answerValue, func(string) (string, bool) {
+			found = true
+			return "", false
+		})
 	}
-	return false
-}
-
-func (r *Request) linked() bool {
-	if answerValue.Match(r.Body) || answerValue.MatchString(unescapeBraces(r.URL.RequestURI())) {
-		return true
-	}
-	for _, values := range r.Header {
-		if answerValue.MatchString(strings.Join(values, "\n")) {
-			return true
-		}
-	}
-	return false
+	return found
 }
 
 // answerValues has the values of a visitor's answers. A later value replaces an earlier one.
@@ -95,16 +84,10 @@ func (a *answerValues) value(kind, name string) string {
 	return fmt.Sprint(found)
 }
 
-// completed returns a function that fills in the values of earlier answers.
-func (a *answerValues) completed(take func() Request) func() Request {
-	return func() Request {
-		r := take()
-		if !r.linked() {
-			return r
-		}
-		return r.filled(answerValue, func(match string) (string, bool) {
-			m := answerValue.FindStringSubmatch(match)
-			return a.value(m[1], m[2]), true
-		})
-	}
+// completed returns a request with the values of earlier answers.
+func (a *answerValues) completed(r Request) Request {
+	return r.filled(answerValue, func(match string) (string, bool) {
+		m := answerValue.FindStringSubmatch(match)
+		return a.value(m[1], m[2]), true
+	})
 }

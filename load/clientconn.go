@@ -23,7 +23,7 @@ func newClientConn(t *Target) *clientConn {
 	} else {
 		protocols.SetHTTP1(true)
 	}
-	return &clientConn{target: t, tr: &http.Transport{DialContext: t.dialMetered, TLSClientConfig: t.tls(alpn), Protocols: protocols, DisableCompression: true}}
+	return &clientConn{target: t, tr: &http.Transport{DialContext: t.dialPlain, TLSClientConfig: t.tls(alpn), Protocols: protocols, DisableCompression: true}}
 }
 
 func (c *clientConn) get(ctx context.Context) (*http.ClientConn, error) {
@@ -37,12 +37,8 @@ func (c *clientConn) get(ctx context.Context) (*http.ClientConn, error) {
 	}
 	ctx, cancel := c.target.limited(ctx, "connection")
 	defer cancel()
-	addr := c.target.addr()
-	if c.target.network() == "unix" {
-		addr = "localhost:0" // dialMetered does not use it
-	}
 	var err error
-	c.conn, err = c.tr.NewClientConn(ctx, c.target.Request.URL.Scheme, addr)
+	c.conn, err = c.tr.NewClientConn(ctx, c.target.Request.URL.Scheme, "localhost:0") // dialPlain does not use it
 	return c.conn, err
 }
 

@@ -167,7 +167,6 @@ func (w *wire) read(into []byte) (n int, err error) {
 	return n, nil
 }
 
-// transfer sends or receives without blocking.
 func transfer(call uintptr, fd int, data []byte, flags uintptr) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&data[0])), uintptr(len(data)), flags, 0, 0)
 	if errno != 0 {
@@ -179,7 +178,6 @@ func transfer(call uintptr, fd int, data []byte, flags uintptr) (int, unix.Errno
 // slack is how late the kernel may wake this thread, in ns: 0 restores its default, which is 50 us.
 func slack(ns uintptr) { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, ns, 0, 0, 0) }
 
-// sleep sleeps in the kernel.
 func sleep(d time.Duration) {
 	spec := unix.NsecToTimespec(d.Nanoseconds())
 	_ = unix.Nanosleep(&spec, nil)

@@ -15,7 +15,7 @@ import (
 // if the stream does later. The stream ends after Target.Messages events, or with 0 when the server
 // ends it.
 func openEvents(_ context.Context, t *Target, p *Pool) error {
-	return p.addExchanges(t, 1, func(w *Work, r *http.Response) (time.Time, error) { return follow(w, r, t.Messages) })
+	return p.addExchanges(t, func(w *Work, r *http.Response) (time.Time, error) { return follow(w, r, t.Messages) })
 }
 
 // follow reads a stream of events (WHATWG's HTML standard, section 9.2), and measures each from the

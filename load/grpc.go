@@ -65,7 +65,6 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	return p.addHTTP2(t, requests, replied)
 }
 
-// encodeMessage encodes JSON, or nothing, as a method's message.
 func encodeMessage(method protoreflect.MethodDescriptor, body []byte) ([]byte, error) {
 	message := dynamicpb.NewMessage(method.Input())
 	if len(body) > 0 {
@@ -133,7 +132,7 @@ func (t *Target) grpcClient() (*grpc.ClientConn, error) {
 		creds, authority = insecure.NewCredentials(), t.Request.host()
 	}
 	return grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithAuthority(authority), grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialMetered(ctx, "", "") }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dialPlain(ctx, "", "") }))
 }
 
 // findMethod finds the description of the method in a file, or asks the server.

@@ -83,7 +83,6 @@ func (l *streamLine) Connect(ctx context.Context) error {
 	}
 }
 
-// Serve opens streams until no more are due.
 func (l *streamLine) Serve(ctx context.Context, w *Work) {
 	serve(w, func() outcome {
 		r := l.take()

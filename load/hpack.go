@@ -128,7 +128,6 @@ type headerDecoder struct {
 	delayed []int         // indices of blocks that came again and have yet to change the table
 }
 
-// field takes in one field of a header.
 func (d *headerDecoder) field(f hpack.HeaderField) {
 	switch f.Name {
 	case ":status":
@@ -151,7 +150,6 @@ func (d *headerDecoder) field(f hpack.HeaderField) {
 	}
 }
 
-// A knownBlock is a header's octets and their meaning.
 type knownBlock struct {
 	octets      []byte
 	answer      answer

@@ -32,7 +32,6 @@ type http1Requests struct {
 	late         error
 }
 
-// http1Request is a request as it is sent.
 type http1Request struct {
 	request []byte
 	head    bool // the answer has no body, whatever its header says
@@ -51,9 +50,6 @@ func newHTTP1Request(r *Request) http1Request {
 }
 
 func openHTTP1(_ context.Context, t *Target, p *Pool) error {
-	if t.plain {
-		return p.addExchanges(t, 1, nil)
-	}
 	var all []http1Request
 	for i := range t.Requests {
 		all = append(all, newHTTP1Request(&t.Requests[i]))
@@ -80,7 +76,6 @@ func (c *http1Lane) adopt(conn net.Conn, now time.Time) error {
 // Busy connections are spared this system call.
 const quiet = time.Millisecond
 
-// begin sends a request.
 func (c *http1Lane) begin(t timing) {
 	now := t.sent
 	if c.socket.wire != nil && now.Sub(c.idle) > quiet {
@@ -114,7 +109,6 @@ func (c *http1Lane) made(now time.Time, err error) {
 	c.start(now)
 }
 
-// take takes in a piece of the answer.
 func (c *http1Lane) take(in []byte, now time.Time) (left []byte, err error) {
 	if !c.busy {
 		return nil, errUnasked
@@ -172,7 +166,6 @@ func (c *http1Lane) settle(now time.Time, err error) {
 	}
 }
 
-// finish ends a request.
 func (c *http1Lane) finish(now time.Time, status int, err error) {
 	c.busy, c.idle = false, now
 	c.socket.loop.free.add(c)

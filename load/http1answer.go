@@ -39,7 +39,6 @@ const (
 	chunked  = -2
 )
 
-// http1Part is the part of an answer that comes next.
 type http1Part int
 
 const (
@@ -65,7 +64,6 @@ const mostKnown = 2 << 10
 // longestLine is the longest line of a header that is accepted, in bytes.
 const longestLine = 1 << 20
 
-// reset prepares for the answer to the next request.
 func (a *http1Answer) reset(head bool) {
 	a.head, a.begun, a.part = head, false, statusLine
 	a.line = a.line[:0]
@@ -174,7 +172,6 @@ func (a *http1Answer) take(line []byte) (whole bool, err error) {
 	return false, nil
 }
 
-// field reads a header field.
 func (a *http1Answer) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimSpace(value)

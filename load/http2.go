@@ -11,14 +11,14 @@ import (
 
 // http2Requests are what the lanes of a target send.
 type http2Requests struct {
-	all     []http2Request
-	pick    func() int                              // chooses the next of them
-	verdict func(s *stream) (status int, err error) // an answer's status, and why it is not a success
-	room    int                                     // streams at a time
-	late    error                                   // the error of a request that takes too long
+	all  []http2Request
+	pick func() int // chooses the next of them
+	// verdict returns an answer's status, and why it is not a success.
+	verdict func(s *stream) (status int, err error)
+	room    int   // streams at a time
+	late    error // of a request that takes too long
 }
 
-// An http2Request is a request as it is sent.
 type http2Request struct {
 	fields []hpack.HeaderField
 	body   []byte
@@ -59,9 +59,6 @@ func newHTTP2Lane(l *loop, requests *http2Requests) *http2Lane {
 }
 
 func openHTTP2(_ context.Context, t *Target, p *Pool) error {
-	if t.plain {
-		return p.addExchanges(t, t.Streams, nil)
-	}
 	var all []http2Request
 	for i := range t.Requests {
 		r := &t.Requests[i]
@@ -107,7 +104,7 @@ func (l *http2Lane) begin(t timing) {
 	a := attempt{timing: t, request: l.requests.pick()}
 	if err := l.failedEarly; err != nil && l.conn == nil {
 		l.failedEarly = nil
-		l.done(a, now, 0, err)
+		l.loop.done(a.timing, now, 0, err)
 		return
 	}
 	if c := l.conn; c != nil {
@@ -117,11 +114,6 @@ func (l *http2Lane) begin(t timing) {
 		l.unsent = append(l.unsent, a)
 		l.connect()
 	}
-}
-
-// done ends a request.
-func (l *http2Lane) done(a attempt, now time.Time, status int, err error) {
-	l.loop.done(a.timing, now, status, err)
 }
 
 // newStream returns one that was used before, if there is any.
@@ -167,7 +159,7 @@ func (l *http2Lane) adopt(conn net.Conn, now time.Time) error {
 func (l *http2Lane) made(now time.Time, err error) {
 	l.dialing = false
 	if err != nil && len(l.unsent) > 0 {
-		l.done(l.unsent[0], now, 0, err)
+		l.loop.done(l.unsent[0].timing, now, 0, err)
 		l.unsent = l.unsent[1:]
 	}
 	l.settle(now)
@@ -202,7 +194,7 @@ func (l *http2Lane) expire(now time.Time) (next time.Time) {
 func (l *http2Lane) giveUp(now time.Time, why error) {
 	l.dialing = false
 	for _, r := range l.unsent {
-		l.done(r, now, 0, why)
+		l.loop.done(r.timing, now, 0, why)
 	}
 	l.unsent = nil
 	for c := range l.open {

@@ -73,7 +73,7 @@ func getting(t *testing.T, u *url.URL, dial func(ctx context.Context) (net.Conn,
 	p, requests := new(Pool), &http2Requests{
 		all: []http2Request{{fields: fields(http.MethodGet, u.Scheme, u.Host, u.Path)}}, pick: func() int { return 0 }, room: 10, verdict: new(Target).succeeded,
 	}
-	if err := openLoops(&Target{Conns: 1}, p, dial, func(l *loop) lane { return newHTTP2Lane(l, requests) }); err != nil {
+	if err := openLoops(&Target{Conns: 1, meter: new(meter)}, p, dial, func(l *loop) lane { return newHTTP2Lane(l, requests) }); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })

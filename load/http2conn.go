@@ -24,7 +24,6 @@ const (
 	lastStream   = 1 << 30  // a connection is replaced after this stream, well before identifiers run out
 )
 
-// An http2Conn is one connection of a lane.
 type http2Conn struct {
 	lane        *http2Lane
 	conn        carrier
@@ -39,7 +38,6 @@ type http2Conn struct {
 	failed      error // why it was given up, nil if it was not
 }
 
-// http2Output has the frames to write.
 type http2Output struct {
 	frames, spare []byte // the second is for use during a write
 	queued        bool   // the connection is among the loop's unwritten
@@ -61,7 +59,6 @@ type carrier interface {
 	drop()
 }
 
-// http2Limits are what the server allows.
 type http2Limits struct {
 	begun     bool  // its SETTINGS have come
 	streams   int   // at a time
@@ -177,7 +174,6 @@ func (o *http2Output) body(s *stream, allowed *http2Limits) bool {
 	return true
 }
 
-// head appends a frame's head.
 func (o *http2Output) head(length int, kind h2.FrameType, flags h2.Flags, id uint32) {
 	o.frames = append(o.frames, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags),
 		byte(id>>24), byte(id>>16), byte(id>>8), byte(id))
@@ -339,11 +335,10 @@ func cutFrame(data []byte) (frame []byte, whole bool, err error) {
 	return data[:frameHead+length], true, nil
 }
 
-// finish ends a request.
 func (c *http2Conn) finish(s *stream, now time.Time, status int, err error) {
 	delete(c.streams, s.id)
 	c.lane.active--
-	c.lane.done(s.attempt, now, status, err)
+	c.lane.loop.done(s.attempt.timing, now, status, err)
 	if len(s.rest) == 0 { // otherwise it is in waiting
 		c.lane.idle = append(c.lane.idle, s)
 	}

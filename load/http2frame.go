@@ -11,7 +11,6 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// frame handles a frame from the server.
 func (c *http2Conn) frame(frame []byte, now time.Time) error {
 	kind, flags := h2.FrameType(frame[3]), h2.Flags(frame[4])
 	id := binary.BigEndian.Uint32(frame[5:]) & (1<<31 - 1)
@@ -73,7 +72,6 @@ func (c *http2Conn) frame(frame []byte, now time.Time) error {
 	return nil // PRIORITY frames and unknown types, RFC 9113 section 4.1
 }
 
-// unpad takes the padding off a payload.
 func unpad(payload []byte, padded bool) ([]byte, error) {
 	if !padded {
 		return payload, nil
@@ -171,7 +169,6 @@ func (c *http2Conn) known(id uint32) error {
 	return nil
 }
 
-// complete ends a request whose answer is complete.
 func (c *http2Conn) complete(s *stream, now time.Time) {
 	if len(s.rest) > 0 {
 		c.out.reset(s.id, h2.ErrCodeCancel) // the rest of the request does not change the answer
@@ -281,7 +278,6 @@ func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {
 	return nil
 }
 
-// fields returns a request's header.
 func fields(method, scheme, authority, path string, more ...hpack.HeaderField) []hpack.HeaderField {
 	return append([]hpack.HeaderField{
 		{Name: ":method", Value: method}, {Name: ":scheme", Value: scheme},

@@ -64,23 +64,9 @@ func (r *run) tellIntervals() (stop func()) {
 		r.plan.Told(in)
 		from = to
 	}
-	ticker := time.NewTicker(r.plan.Every)
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-ticker.C:
-				tell()
-			case <-done:
-				return
-			}
-		}
-	}()
+	end := every(r.plan.Every, tell)
 	return func() {
-		ticker.Stop()
-		close(done)
-		<-ended
+		end()
 		tell()
 	}
 }

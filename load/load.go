@@ -285,7 +285,7 @@ func (r *run) leaveRest() {
 		if interrupted && due.After(now) {
 			return
 		}
-		rest.notSent(due, now)
+		rest.notSent(due, now, "")
 		r.pacing.planned++
 	}
 }
@@ -307,7 +307,6 @@ func connect[T any](all []T, one func(T)) {
 	group.Wait()
 }
 
-// run is the state of one call of Run.
 type run struct {
 	plan       Plan
 	rate       float64         // the mean, 0 for as many as the lines can carry

@@ -73,7 +73,6 @@ type vacancies struct {
 	start, count int
 }
 
-// connecting makes a loop's connections.
 type connecting struct {
 	dial   func(ctx context.Context) (net.Conn, error)
 	ctx    context.Context // of the run that is served
@@ -112,7 +111,6 @@ func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error),
 	return nil
 }
 
-// Close ends all connections.
 func (l *loop) Close() error {
 	for _, one := range l.lanes {
 		one.close()
@@ -122,7 +120,6 @@ func (l *loop) Close() error {
 	return nil
 }
 
-// Connect makes all connections.
 func (l *loop) Connect(ctx context.Context) error {
 	var adopting sync.Mutex
 	connect(l.lanes, func(one lane) {
@@ -152,7 +149,6 @@ func (l *loop) connect(one lane) {
 	})
 }
 
-// socket adds one to the loop's.
 func (l *loop) socket(u user) *socket {
 	s := &socket{loop: l, number: len(l.sockets), user: u}
 	l.sockets = append(l.sockets, s)
@@ -180,14 +176,12 @@ func (v *vacancies) first() lane {
 	return nil
 }
 
-// remove removes the first lane.
 func (v *vacancies) remove(first lane) {
 	first.state().free = false
 	v.start = (v.start + 1) % len(v.ring)
 	v.count--
 }
 
-// Serve sends a run's requests.
 func (l *loop) Serve(ctx context.Context, w *Work) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -205,7 +199,7 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 	}()
 	now := time.Now()
 	l.making.ctx, l.work = ctx, w
-	l.next, l.clock = slot{}, loopClock{polled: now}
+	l.next, l.clock = slot{}, loopClock{polled: now, handles: tolerated}
 	l.expires = now.Add(l.timeout)
 	now = l.handle(l.poller.poll(0, true), now) // what came since the last run
 	for {
@@ -236,7 +230,6 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 	}
 }
 
-// handle handles events, and returns the current time.
 func (l *loop) handle(events []event, now time.Time) time.Time {
 	for _, e := range events {
 		if e.number < 0 {
@@ -341,7 +334,6 @@ func (l *loop) woken(now time.Time) {
 	}
 }
 
-// giveUp ends all requests under way.
 func (l *loop) giveUp(why error) {
 	now := time.Now()
 	for ; l.making.active > 0; l.making.active-- {
@@ -354,7 +346,7 @@ func (l *loop) giveUp(why error) {
 		if l.next.due.After(now) {
 			l.work.unclaim()
 		} else {
-			l.work.notSent(l.next.due, now)
+			l.work.notSent(l.next.due, now, "")
 		}
 	}
 	for _, one := range l.lanes {
@@ -371,7 +363,6 @@ const (
 	spinUnpaced = 5 * time.Millisecond
 )
 
-// wait waits for events.
 func (l *loop) wait(d time.Duration) []event {
 	if l.making.all.Load() == 0 {
 		first := spin

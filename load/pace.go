@@ -52,7 +52,6 @@ func rate(p Pacer) float64 {
 	return requests / lasts.Seconds()
 }
 
-// checkPacer rejects what cannot be paced.
 func checkPacer(p Pacer) error {
 	if p == nil {
 		return errors.New("load: a plan needs a pacer")
@@ -66,22 +65,19 @@ func checkPacer(p Pacer) error {
 	return nil
 }
 
-// number returns the number, among the requests of all workers, of this worker's request i.
-func (p *Plan) number(i int64) int64 { return i*int64(max(1, p.Workers)) + int64(p.Worker) }
-
 // arrivals returns a function that returns, call by call, when this worker's requests are due, and
 // false after the last. It depends on the plan alone: a worker's successor continues with the same
 // requests, and others can count them.
 func (p *Plan) arrivals() func() (due time.Duration, ok bool) {
 	requests, _ := p.Pacer.Span()
 	if !p.Poisson {
-		most, i := int64(math.Ceil(requests-1e-6)), int64(0) // all before the end, but for a rounding error
+		most, next := int64(math.Ceil(requests-1e-6)), int64(p.Worker) // all before the end, but for a rounding error
 		return func() (time.Duration, bool) {
-			n := p.number(i)
+			n := next
 			if n >= most {
 				return 0, false
 			}
-			i++
+			next += int64(max(1, p.Workers))
 			return p.Pacer.Due(float64(n)), true
 		}
 	}

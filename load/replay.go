@@ -25,7 +25,13 @@ type Replay struct {
 	LeftOut int
 	// Bodyless is how many had a body, which an access log does not keep.
 	Bodyless int
-	at       []time.Time
+	entries  []entry
+}
+
+// An entry is a request of a log, with its time.
+type entry struct {
+	at      time.Time
+	request Request
 }
 
 // mostReplayed is the most requests that are replayed: each takes about 1 KB.
@@ -45,11 +51,11 @@ func ReadReplay(path string, base *url.URL, speed float64) (*Replay, error) {
 	} else {
 		err = r.readLines(text, base)
 	}
-	if err == nil && len(r.Requests) == 0 {
+	if err == nil && len(r.entries) == 0 {
 		err = errors.New("it has no requests")
 	}
-	if err == nil && len(r.Requests) > mostReplayed {
-		err = fmt.Errorf("it has %d requests: cut it to at most %d", len(r.Requests), mostReplayed)
+	if err == nil && len(r.entries) > mostReplayed {
+		err = fmt.Errorf("it has %d requests: cut it to at most %d", len(r.entries), mostReplayed)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -70,24 +76,16 @@ func (r *Replay) Pacer() Times {
 // schedule orders requests by time. Most logs have whole seconds. It spreads the requests of a second
 // evenly over it; otherwise all would be due at its beginning.
 func (r *Replay) schedule(speed float64) {
-	order := make([]int, len(r.at))
+	slices.SortStableFunc(r.entries, func(a, b entry) int { return a.at.Compare(b.at) })
 	whole := true
-	for i := range order {
-		order[i] = i
-		whole = whole && r.at[i].Nanosecond() == 0
+	for _, e := range r.entries {
+		r.Requests = append(r.Requests, e.request)
+		r.Dues = append(r.Dues, e.at.Sub(r.entries[0].at))
+		whole = whole && e.at.Nanosecond() == 0
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return r.at[a].Compare(r.at[b]) })
-	requests := make([]Request, len(order))
-	r.Dues = make([]time.Duration, len(order))
-	first := r.at[order[0]]
-	for i, from := range order {
-		requests[i] = r.Requests[from]
-		r.Dues[i] = r.at[from].Sub(first)
-	}
-	r.Requests = requests
-	for i := 0; i < len(order) && whole; {
+	for i := 0; i < len(r.Dues) && whole; {
 		n := 1
-		for i+n < len(order) && r.Dues[i+n] == r.Dues[i] {
+		for i+n < len(r.Dues) && r.Dues[i+n] == r.Dues[i] {
 			n++
 		}
 		for j := range n {
@@ -108,9 +106,8 @@ func (r *Replay) add(at time.Time, method, target string, base *url.URL) *Reques
 		return nil
 	}
 	u.Scheme, u.Host, u.User = base.Scheme, base.Host, base.User
-	r.Requests = append(r.Requests, Request{Method: method, URL: u, Header: http.Header{}})
-	r.at = append(r.at, at)
-	return &r.Requests[len(r.Requests)-1]
+	r.entries = append(r.entries, entry{at, Request{Method: method, URL: u, Header: http.Header{}}})
+	return &r.entries[len(r.entries)-1].request
 }
 
 var token = regexp.MustCompile("^[A-Z]+$")

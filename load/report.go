@@ -57,7 +57,7 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("messages  %d sent, %d received", r.Messages.Sent, r.Messages.Received)
 	}
 	if h := r.Messages.Latency; h.Histogram != nil && r.Invalid() == "" {
-		p("  each    p50 %v, p99 %v, max %v", rounded(h.ValueAtQuantile(50)), rounded(h.ValueAtQuantile(99)), rounded(h.Max()))
+		p("  each    %s", h.text())
 	}
 	if why := r.Shortfall(); why != "" {
 		p("note      %s", why)
@@ -143,13 +143,14 @@ func (r *Result) writeOutcomes(p func(format string, a ...any)) {
 	if failed.Histogram == nil || r.Successes.Histogram == nil || min(failed.TotalCount(), r.Successes.TotalCount()) < max(1, r.Done/10) {
 		return
 	}
-	p("  succeeded p50 %v, p90 %v, p99 %v", quantile(r.Successes, 50), quantile(r.Successes, 90), quantile(r.Successes, 99))
-	p("  failed    p50 %v, p90 %v, p99 %v", quantile(failed, 50), quantile(failed, 90), quantile(failed, 99))
+	p("  succeeded %s", r.Successes.text())
+	p("  failed    %s", failed.text())
 }
 
-// quantile is a percentile of a histogram in nanoseconds.
-func quantile(h Histogram, percentile float64) time.Duration {
-	return rounded(h.ValueAtQuantile(percentile))
+// text has a few percentiles.
+func (h Histogram) text() string {
+	at := func(percentile float64) time.Duration { return rounded(h.ValueAtQuantile(percentile)) }
+	return fmt.Sprintf("p50 %v, p90 %v, p99 %v, max %v", at(50), at(90), at(99), at(100))
 }
 
 // Attempts is how many requests were sent.

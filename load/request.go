@@ -101,7 +101,6 @@ func (r *Request) metadata() metadata.MD {
 	return md
 }
 
-// isBinary reports whether a field of gRPC has octets, in base64.
 func isBinary(name string) bool { return strings.HasSuffix(strings.ToLower(name), "-bin") }
 
 // ParseBody reads a regular expression that bodies have to match (body~ok) or not (body!~errors).

@@ -13,32 +13,31 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// openExchanges makes a line for each request that may be under way at a time, for cookies and for
-// what is expected of bodies.
+// openExchanges makes lines of net/http, for cookies and for what is expected of bodies, and where
+// there are no loops.
 func openExchanges(_ context.Context, t *Target, p *Pool) error {
-	switch t.Proto {
-	case "http1":
-		return p.addExchanges(t, 1, nil)
-	case "http2":
-		return p.addExchanges(t, t.Streams, nil)
+	if !strings.HasPrefix(t.Proto, "http") {
+		return errors.New("cookies, and what is expected of bodies, work with http1 and http2 only")
 	}
-	return errors.New("cookies, and what is expected of bodies, work with http1 and http2 only")
+	return p.addExchanges(t, nil)
 }
 
-// addExchanges adds connections with so many lines each. Each line has read.
-func (p *Pool) addExchanges(t *Target, users int, read func(*Work, *http.Response) (answered time.Time, err error)) error {
-	take := inTurn(t.Requests)
+// addExchanges adds a line for each request that may be under way at a time. Each line has read.
+func (p *Pool) addExchanges(t *Target, read func(*Work, *http.Response) (answered time.Time, err error)) error {
+	take, users := inTurn(t.Requests), 1
+	if t.Proto == "http2" {
+		users = t.Streams
+	}
 	for range t.Conns {
 		conn := newClientConn(t)
 		p.closers = append(p.closers, conn.close)
 		for range users {
 			line := &roundTripper{conn: conn, target: t, take: take, read: read}
 			if t.Cookies {
-				line.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // it never fails
-				line.take = inTurn(t.Requests)                                                       // each visitor does all of them in order
+				line.take = inTurn(t.Requests) // each visitor does all of them in order
+				line.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
 				if t.linked() {
 					line.kept = &answerValues{json: map[string]any{}, header: http.Header{}, cookie: map[string]string{}}
-					line.take = line.kept.completed(line.take)
 				}
 			}
 			p.Lines = append(p.Lines, line)
@@ -58,16 +57,13 @@ type roundTripper struct {
 	read func(w *Work, r *http.Response) (answered time.Time, err error)
 	jar  http.CookieJar
 	kept *answerValues // nil if no request uses a value of an answer
-	buf  []byte
 }
 
-// Connect makes the connection.
 func (l *roundTripper) Connect(ctx context.Context) error {
 	_, err := l.conn.get(ctx)
 	return err
 }
 
-// Serve sends requests until no more are due.
 func (l *roundTripper) Serve(ctx context.Context, w *Work) {
 	serve(w, func() outcome {
 		limited, cancel := l.target.limited(ctx, "answer")
@@ -82,9 +78,11 @@ func (l *roundTripper) Serve(ctx context.Context, w *Work) {
 
 func notFollowed(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// send sends a request and reads the whole answer.
 func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 	request := l.take()
+	if l.kept != nil {
+		request = l.kept.completed(request)
+	}
 	r := (&http.Request{
 		Method: request.Method, URL: request.URL, Host: request.host(), Header: request.Header.Clone(),
 	}).WithContext(ctx)
@@ -111,43 +109,20 @@ func (l *roundTripper) send(ctx context.Context, w *Work) (o outcome) {
 	}
 	o.status, o.err = response.StatusCode, l.target.unsuccessful(response.StatusCode)
 	if l.read != nil && o.err == nil {
-		body := &endedBody{ReadCloser: response.Body}
-		response.Body = body
-		if o.at, o.err = l.read(w, response); !body.ended {
-			o.err = errors.Join(o.err, l.conn.close()) // the connection carries no other request
+		if o.at, o.err = l.read(w, response); o.err != nil || l.target.Messages > 0 {
+			o.err = errors.Join(o.err, l.conn.close()) // what is left of the stream is not read
 		}
 		return o
 	}
+	var text bytes.Buffer
+	body := io.Discard
 	if l.target.Body != nil && o.err == nil {
-		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			o.status, o.err = 0, err
-		} else {
-			o.err = l.target.Body(text)
-		}
-		return o
+		body = &text
 	}
-	if l.buf == nil {
-		l.buf = make([]byte, 16<<10)
+	if _, err := io.Copy(body, response.Body); err != nil {
+		o.status, o.err = 0, err
+	} else if body == &text {
+		o.err = l.target.Body(text.Bytes())
 	}
-	for {
-		if _, err = response.Body.Read(l.buf); err == io.EOF {
-			return o
-		} else if err != nil {
-			o.status, o.err = 0, err
-			return o
-		}
-	}
-}
-
-// An endedBody knows whether it was read to its end.
-type endedBody struct {
-	io.ReadCloser
-	ended bool
-}
-
-func (b *endedBody) Read(p []byte) (n int, err error) {
-	n, err = b.ReadCloser.Read(p)
-	b.ended = b.ended || errors.Is(err, io.EOF)
-	return n, err
+	return o
 }

@@ -97,7 +97,6 @@ func treeCPU(pid int) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// scrape reads the metrics of a server in Prometheus' text format.
 func (s ServerFigures) scrape(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -51,21 +51,23 @@ func (e writeError) Unwrap() error { return e.error }
 // errCut is the end of a connection on which TLS has not ended.
 var errCut = fmt.Errorf("TLS was cut: %w", io.EOF)
 
-// open adopts a connection.
 func (s *socket) open(conn net.Conn) error {
 	s.opened++
 	s.secure, s.waits, s.came, s.left, s.queue, s.rest = nil, false, nil, nil, nil, nil
 	if secure, ok := conn.(*tls.Conn); ok {
 		under := secure.NetConn().(*records)
-		conn, under.Conn, under.socket = under.Conn.(metered).Conn, nil, s
+		conn = under.Conn
+		under.Conn, under.socket = nil, s
 		s.secure = secure
+	}
+	if counted, ok := conn.(metered); ok {
+		conn = counted.Conn // the socket counts itself
 	}
 	var err error
 	s.wire, err = s.loop.poller.adopt(conn, s)
 	return err
 }
 
-// drop ends the connection.
 func (s *socket) drop() {
 	if s.wire == nil {
 		return
@@ -78,7 +80,6 @@ func (s *socket) drop() {
 	s.wire = nil
 }
 
-// handle handles an event, and returns the current time.
 func (s *socket) handle(e event, now time.Time) time.Time {
 	var err error
 	if e.writable && s.waits {
@@ -116,7 +117,7 @@ func (s *socket) pump() error {
 			n, err = s.wire.write(s.rest)
 		}
 		s.written += n
-		s.loop.meter.send(n)
+		s.loop.meter.sent.Add(int64(n))
 		if s.rest = s.rest[n:]; err != nil {
 			return writeError{err}
 		}
@@ -153,7 +154,7 @@ func (s *socket) receive() (now time.Time, err error) {
 		have = copy(in, s.left)
 	}
 	n, err := s.wire.read(in[have:])
-	s.loop.meter.receive(n)
+	s.loop.meter.received.Add(int64(n))
 	now = time.Now()
 	switch {
 	case err == io.EOF && s.secure != nil:

@@ -2,9 +2,7 @@ package load
 
 import (
 	"cmp"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -135,7 +133,6 @@ func (c *Counts) done(r timing, now, earliest time.Time, status int, err error) 
 // mostReasons is how many reasons for failures are told apart; all others are one.
 const mostReasons = 32
 
-// failed counts failures of one reason.
 func (c *Counts) failed(why string, n int64) {
 	if _, known := c.Errors[why]; !known && len(c.Errors) >= mostReasons {
 		why = "another reason"
@@ -199,9 +196,9 @@ func (c *Counts) Reasons() []string {
 	})
 }
 
-// varying matches what differs from one request to the next: numbers of more than three digits
-// (ports, ids), and hexadecimal words with a digit among them (hashes, UUIDs).
-var varying = regexp.MustCompile(`\b(?:[0-9]{4,}|[0-9a-f]*[0-9][0-9a-f]*(?:-[0-9a-f]{4,})+|[0-9a-f]{8,})\b`)
+// varying matches what differs from one request to the next: times, numbers of more than three
+// digits (ports, ids), and hexadecimal words with a digit among them (hashes, UUIDs).
+var varying = regexp.MustCompile(`\b(?:[0-9-]{10}T[0-9:+-]+Z?|[0-9]{4,}|[0-9a-f]*[0-9][0-9a-f]*(?:-[0-9a-f]{4,})+|[0-9a-f]{8,})\b`)
 
 // reason returns an error's text without what differs from one request to the next.
 func reason(err error) string {
@@ -216,10 +213,6 @@ func reason(err error) string {
 		err = inner
 	}
 	text := err.Error()
-	if expired, ok := err.(x509.CertificateInvalidError); ok && expired.Reason == x509.Expired && expired.Cert != nil {
-		const day = time.DateOnly // without the current time
-		return fmt.Sprintf("x509: the certificate is valid from %s to %s", expired.Cert.NotBefore.Format(day), expired.Cert.NotAfter.Format(day))
-	}
 	if len(text) > 200 {
 		text = text[:200] + "…"
 	}

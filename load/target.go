@@ -53,9 +53,10 @@ type Target struct {
 	ProtoFile  string
 	ProtoPaths []string
 
-	meter  *meter
-	lookup func(ctx context.Context, host string) (addresses []string, err error) // for tests
-	plain  bool                                                                   // without loops, as on other systems than Linux
+	meter *meter
+	plain bool // without loops, as on other systems than Linux
+	// lookup is for tests.
+	lookup func(ctx context.Context, host string) (addresses []string, err error)
 }
 
 // All are the requests that are sent in turn.
@@ -103,7 +104,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if err := t.checkRequests(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	if t.Cookies || t.Body != nil {
+	if t.Cookies || t.Body != nil || t.plain && strings.HasPrefix(t.Proto, "http") {
 		open = openExchanges
 	}
 	if !t.Cookies && t.linked() {
@@ -145,57 +146,45 @@ func inTurn[T any](all []T) func() T {
 	return func() T { return all[(n.Add(1)-1)%uint64(len(all))] }
 }
 
-// secure reports whether TLS is used.
 func (t *Target) secure() bool {
 	return t.Request.URL.Scheme == "https" || t.Request.URL.Scheme == "wss"
 }
 
-// network is unix if ConnectTo is a path.
-func (t *Target) network() string {
-	if strings.Contains(t.ConnectTo, "/") {
-		return "unix"
+// dialPlain connects to the target, whatever network and address a library asks for. What is
+// written and read is counted.
+func (t *Target) dialPlain(ctx context.Context, _, _ string) (net.Conn, error) {
+	began, first := time.Now(), t.meter.tried.Add(1)
+	network, all, err := t.addresses(ctx)
+	for i := range all { // the next address, or where that does not answer another
+		at := (first + int64(i)) % int64(len(all))
+		var conn net.Conn
+		if conn, err = new(net.Dialer).DialContext(ctx, network, all[at]); err == nil {
+			t.meter.connections.Add(1)
+			t.meter.connecting.Add(time.Since(began).Nanoseconds())
+			return metered{conn, t.meter}, nil
+		}
 	}
-	return "tcp"
+	return nil, err
 }
 
-// dialPlain connects to the target, whatever network and address a library asks for.
-func (t *Target) dialPlain(ctx context.Context, _, _ string) (conn net.Conn, err error) {
-	if m := t.meter; m != nil {
-		began := time.Now()
-		defer func() {
-			if err == nil {
-				m.connections.Add(1)
-				m.connecting.Add(time.Since(began).Nanoseconds())
-			}
-		}()
-	}
-	var d net.Dialer
-	if t.network() != "tcp" {
-		return d.DialContext(ctx, t.network(), t.addr())
-	}
-	var first int64
-	if t.meter != nil {
-		first = t.meter.tried.Add(1)
+// addresses are those of the target's name, or the path of a UNIX socket.
+func (t *Target) addresses(ctx context.Context) (network string, all []string, err error) {
+	if strings.Contains(t.ConnectTo, "/") {
+		return "unix", []string{t.ConnectTo}, nil
 	}
 	host, port, err := net.SplitHostPort(t.addr())
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	lookup := t.lookup
 	if lookup == nil {
 		lookup = net.DefaultResolver.LookupHost
 	}
-	all, err := lookup(ctx, host)
-	if err != nil {
-		return nil, err
+	found, err := lookup(ctx, host)
+	for _, address := range found {
+		all = append(all, net.JoinHostPort(address, port))
 	}
-	for i := range all { // the next address, or where that does not answer another
-		at := (first + int64(i)) % int64(len(all))
-		if conn, err = d.DialContext(ctx, "tcp", net.JoinHostPort(all[at], port)); err == nil {
-			return conn, nil
-		}
-	}
-	return nil, err
+	return "tcp", all, err
 }
 
 // addr is the address with its port.
@@ -235,7 +224,7 @@ func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
 		if err != nil || !t.secure() {
 			return conn, err
 		}
-		secure := tls.Client(&records{Conn: metered{conn, t.meter}}, config)
+		secure := tls.Client(&records{Conn: conn}, config)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}

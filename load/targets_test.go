@@ -142,8 +142,8 @@ func TestValuesInJSON(t *testing.T) {
 
 // A socket's path may be relative.
 func TestSocketPath(t *testing.T) {
-	for address, want := range map[string]string{"./s": "unix", "run/s": "unix", "/run/s": "unix", "h:80": "tcp", "": "tcp"} {
-		if got := (&Target{ConnectTo: address}).network(); got != want {
+	for address, want := range map[string]string{"./s": "unix", "run/s": "unix", "/run/s": "unix", "127.0.0.1:80": "tcp", "": "tcp"} {
+		if got, _, _ := (&Target{ConnectTo: address, Request: Request{URL: parsed(t, "http://127.0.0.1/")}}).addresses(t.Context()); got != want {
 			t.Errorf("%q: %s", address, got)
 		}
 	}

@@ -97,7 +97,7 @@ func TestLateConnection(t *testing.T) {
 	t.Parallel()
 	u, _ := hanging(t)
 	for _, limit := range []time.Duration{time.Nanosecond, 20 * time.Microsecond, 100 * time.Microsecond} {
-		dial := (&Target{Proto: "http1", Timeout: limit, Request: Request{URL: u}}).dial("http/1.1")
+		dial := (&Target{Proto: "http1", Timeout: limit, Request: Request{URL: u}, meter: new(meter)}).dial("http/1.1")
 		for range 300 {
 			conn, err := dial(t.Context())
 			if err == nil {

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"context"
 	"net"
 	"sync/atomic"
 	"time"
@@ -15,21 +14,8 @@ type Traffic struct {
 	Sent, Received int64         // octets, with TLS's own
 }
 
-// A meter counts traffic. A nil one counts nothing.
 type meter struct {
 	tried, connections, connecting, sent, received atomic.Int64
-}
-
-func (m *meter) send(n int) {
-	if m != nil {
-		m.sent.Add(int64(n))
-	}
-}
-
-func (m *meter) receive(n int) {
-	if m != nil {
-		m.received.Add(int64(n))
-	}
 }
 
 // Traffic returns what has gone over the pool's connections since it was opened.
@@ -47,15 +33,7 @@ func (t *Traffic) add(other Traffic, times int64) {
 	t.Received += times * other.Received
 }
 
-// dialMetered is dialPlain for other libraries: what they write and read is counted.
-func (t *Target) dialMetered(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := t.dialPlain(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return metered{conn, t.meter}, nil
-}
-
+// metered is a connection whose octets are counted.
 type metered struct {
 	net.Conn
 	meter *meter
@@ -63,12 +41,12 @@ type metered struct {
 
 func (c metered) Read(p []byte) (n int, err error) {
 	n, err = c.Conn.Read(p)
-	c.meter.receive(n)
+	c.meter.received.Add(int64(n))
 	return n, err
 }
 
 func (c metered) Write(p []byte) (n int, err error) {
 	n, err = c.Conn.Write(p)
-	c.meter.send(n)
+	c.meter.sent.Add(int64(n))
 	return n, err
 }

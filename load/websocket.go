@@ -40,7 +40,7 @@ func (s *webSocket) Connect(ctx context.Context) error {
 		return nil
 	}
 	t := s.target
-	tr := &http.Transport{DialContext: t.dialMetered, TLSClientConfig: t.tls("http/1.1")}
+	tr := &http.Transport{DialContext: t.dialPlain, TLSClientConfig: t.tls("http/1.1")}
 	defer tr.CloseIdleConnections()
 	header := t.Request.Header.Clone()
 	host := t.Request.host()
@@ -82,12 +82,10 @@ func read(conn *websocket.Conn, answers chan<- struct{}, ended chan<- error) {
 	}
 }
 
-// Serve sends messages until no more are due.
 func (s *webSocket) Serve(ctx context.Context, w *Work) {
 	serve(w, func() outcome { return outcome{err: s.send(ctx)} })
 }
 
-// send sends a message and waits for the answer.
 func (s *webSocket) send(ctx context.Context) (err error) {
 	limited, cancel := s.target.limited(ctx, "answer")
 	defer cancel()
@@ -121,7 +119,6 @@ func (s *webSocket) send(ctx context.Context) (err error) {
 	return err
 }
 
-// await waits for the answer.
 func (s *webSocket) await(ctx context.Context) error {
 	select {
 	case <-s.answers:

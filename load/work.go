@@ -74,7 +74,7 @@ func (w *Work) sent(t timing) (ok bool) {
 		return true
 	}
 	if w.run.ctx.Err() != nil {
-		w.notSent(t.due, t.sent)
+		w.notSent(t.due, t.sent, "")
 		return false
 	}
 	w.tally.mu.Lock()
@@ -109,10 +109,7 @@ func (w *Work) done(t timing, now, earliest time.Time, status int, err error) {
 	}
 	if err != nil && status == 0 {
 		if why := ownLimit(err); why != "" {
-			w.tally.mu.Lock()
-			w.tally.counts.Account.Limits[why]++
-			w.tally.mu.Unlock()
-			w.notSent(t.due, now)
+			w.notSent(t.due, now, why)
 			return
 		}
 	}
@@ -162,10 +159,14 @@ func (w *Work) giveUp(t timing, now time.Time) {
 	w.tally.counts.unbounded(now.Sub(t.charged))
 }
 
-// notSent counts a request that was due and was not sent, because all connections were busy.
-func (w *Work) notSent(due, now time.Time) {
+// notSent counts a request that was due and was not sent, because of a limit of the generator's
+// machine, or with "" because all connections were busy.
+func (w *Work) notSent(due, now time.Time, limit string) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
+	if limit != "" {
+		w.tally.counts.Account.Limits[limit]++
+	}
 	w.tally.counts.Account.NotSent++
 	w.tally.counts.unbounded(now.Sub(due))
 }

@@ -27,7 +27,6 @@ const (
 	giveUp = 10 * time.Minute
 )
 
-// follower is the state of one call of Follow.
 type follower struct {
 	client *Client
 	job    string
@@ -52,7 +51,6 @@ type reach struct {
 	refused  map[string]time.Time // since when it refuses something
 }
 
-// heardWorker is a worker that has reported.
 type heardWorker struct {
 	pod    string // its last one
 	at     time.Time
@@ -186,12 +184,10 @@ func (f *follower) look(ctx context.Context) error {
 	return nil
 }
 
-// selection selects what belongs to the Job.
 func (f *follower) selection() metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: label + "=" + f.job}
 }
 
-// take takes a worker's report.
 func (f *follower) take(object *corev1.ConfigMap) error {
 	var r report
 	if err := json.Unmarshal([]byte(object.Data["report"]), &r); err != nil {

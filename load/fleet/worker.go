@@ -77,7 +77,6 @@ func Work(ctx context.Context, plan load.Plan) error {
 // errStopped is why a worker ends when the command was interrupted.
 var errStopped = errors.New("the command was interrupted")
 
-// planOf returns the content of the ConfigMap that has the Job's name.
 func planOf(object *corev1.ConfigMap) (*published, error) {
 	p := new(published)
 	if err := json.Unmarshal([]byte(object.Data["plan"]), p); err != nil {
@@ -134,7 +133,6 @@ func (w *worker) checkClock(ctx context.Context) error {
 	return nil
 }
 
-// await watches the plan until a condition holds.
 func (w *worker) await(ctx context.Context, holds func(*published) bool) (found *published, err error) {
 	plan := metav1.SingleObject(metav1.ObjectMeta{Name: w.job.Name})
 	err = wait.PollUntilContextCancel(ctx, reportEvery/10, true, func(ctx context.Context) (bool, error) {
@@ -172,7 +170,6 @@ func (w *worker) report(ctx context.Context, result *load.Result) error {
 	return w.write(ctx)
 }
 
-// write overwrites the worker's own object.
 func (w *worker) write(ctx context.Context) error {
 	text, err := json.Marshal(w.last)
 	if err != nil {
