@@ -22,7 +22,7 @@ var (
 
 // HTML writes a page with the answer and both sides' latencies. It needs no network.
 func (r *Record) HTML(w io.Writer) error {
-	answer := r.Form()
+	answer := r.Analyze()
 	plot, err := report.Fragment(plotText, nil, distribution(sum(r.Pairs)))
 	if err != nil {
 		return err
