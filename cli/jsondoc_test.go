@@ -32,7 +32,7 @@ type figureForm struct {
 var forms = map[string]any{
 	"Figure": figureForm{}, "Ratio": show.Ratio{}, "Rate": rateForm{}, "Machine": show.Machine{},
 	"Run": show.RecordForm{}, "Comparison": show.ChangesForm{}, "Claims": claims.ListForm{}, "Trend": history.Form{},
-	"Counts": bench.CountedRun{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Load against": loadagainst.Form{}, "Profile": profile.Summary{},
+	"Counts": bench.CountedRun{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Load against": loadagainst.Result{}, "Profile": profile.Summary{},
 }
 
 // kinds are what the page calls types.

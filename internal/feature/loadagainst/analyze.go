@@ -2,22 +2,22 @@ package loadagainst
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"postage/internal/stats"
 	"postage/internal/verdict"
 )
 
-// Figure compares the two sides in one quantity.
+// Figure compares the two sides in one quantity: a percentile or the mean of latencies, or one of a
+// slice's totals over its requests.
 type Figure struct {
 	Name string `json:"name"`
-	Unit string `json:"unit"` // ns, 1/s, bytes, % of requests, "" for a count
+	Unit string `json:"unit"` // ns, bytes, % of requests, "" for a count
 	// Old and New are of all slices together.
 	Old float64 `json:"old"`
 	New float64 `json:"new"`
 	// Difference is new less old, in the unit, and Ratio new over old, with their 95% intervals over
-	// blocks. A share of failures has no ratio.
+	// blocks. A share of requests has no ratio, as it may be 0.
 	Difference verdict.Interval  `json:"difference"`
 	Ratio      *verdict.Interval `json:"ratio"`
 	// Blocks is how many blocks of neighbouring pairs this is of.
@@ -27,10 +27,16 @@ type Figure struct {
 	P float64 `json:"p"`
 	// Verdict is higher, lower or "".
 	Verdict string `json:"verdict"`
+
+	tail float64 // of a percentile: the share of slower requests
 }
 
-// Result is a record's answer.
+// Result is a record's answer, and its form for scripts: a stable interface.
 type Result struct {
+	Version int `json:"version"`
+	Header
+	Pairs   int      `json:"pairs"`
+	Left    int      `json:"pairs_left"`
 	Figures []Figure `json:"figures"`
 	// Missing says why there is no answer, or none about some figure.
 	Missing []string `json:"missing"`
@@ -47,56 +53,50 @@ const mostBlocks = 12
 // leastTail is how many requests of a block must be slower than a percentile for that to be known.
 const leastTail = 3
 
-// alpha is the probability that equal sides are called different in any figure. margin is a
-// difference that is not worth a word, as a ratio's logarithm.
+// alpha is the probability that equal sides are called different in any figure. margin is the
+// greatest change of a ratio that is not worth a word.
 const alpha, margin = 0.02, 0.01
 
-// quantity computes a figure from the sum of some slices of one side.
-type quantity struct {
-	name, unit string
-	of         func(s *Slice) float64 // NaN where it is not known
-	share      bool                   // it is compared by its difference: it may be 0
-	tail       float64                // of a percentile, the share of slower requests
+// share is the unit of a count of requests.
+const share = "% of requests"
+
+// figures are all figures, before anything is known of the sides.
+var figures = []Figure{
+	{Name: "p50", Unit: "ns", tail: 0.5},
+	{Name: "p90", Unit: "ns", tail: 0.1},
+	{Name: "p99", Unit: "ns", tail: 0.01},
+	{Name: "mean", Unit: "ns"},
+	{Name: "late", Unit: share},
+	{Name: "errors", Unit: share},
+	{Name: "cpu", Unit: "ns"},
+	{Name: "allocs"},
+	{Name: "bytes", Unit: "bytes"},
+	{Name: "collections"},
 }
 
-func percentile(name string, tail float64) quantity {
-	return quantity{name: name, unit: "ns", tail: tail, of: func(s *Slice) float64 { return float64(s.Latency.ValueAtQuantile(100 * (1 - tail))) }}
-}
-
-func share(name string, of func(s *Slice) float64) quantity {
-	return quantity{name: name, unit: "% of requests", share: true, of: of}
-}
-
-// perRequest is what the server used for a request.
-func perRequest(name, unit string) quantity {
-	return quantity{name: name, unit: unit, of: func(s *Slice) float64 {
-		if used, known := s.Used[name]; known {
-			return used / float64(s.UsedFor)
-		}
+// in returns the figure's value in one side's slices, NaN where nobody measures it.
+func (f *Figure) in(s *Slice) float64 {
+	total, known := s.Totals[f.Name]
+	switch {
+	case f.tail > 0:
+		return float64(s.Latency.ValueAtQuantile(100 * (1 - f.tail)))
+	case f.Name == "mean":
+		return s.Latency.Mean()
+	case !known:
 		return math.NaN()
-	}}
-}
-
-// onTime is the figure of which less is worse.
-const onTime = "on-time"
-
-var quantities = []quantity{
-	percentile("p50", 0.5),
-	percentile("p90", 0.1),
-	percentile("p99", 0.01),
-	{name: "mean", unit: "ns", of: func(s *Slice) float64 { return s.Latency.Mean() }},
-	share(onTime, func(s *Slice) float64 { return 100 * float64(s.OnTime) / float64(s.Due) }),
-	share("errors", func(s *Slice) float64 { return 100 * float64(s.failed()) / float64(s.Answered) }),
-	perRequest("cpu", "ns"),
-	perRequest("allocs", ""),
-	perRequest("bytes", "bytes"),
-	perRequest("collections", ""),
+	case f.Unit == share:
+		total *= 100
+	}
+	return total / float64(s.Due)
 }
 
 // Analyze compares the sides over blocks of neighbouring pairs.
 func (r *Record) Analyze() *Result {
 	sides := sum(r.Pairs)
-	out := &Result{Figures: []Figure{}, Missing: []string{}, Failures: map[string][2]int64{}, Paused: sides[0].Paused + sides[1].Paused}
+	out := &Result{
+		Version: 2, Header: r.Header, Pairs: len(r.Pairs), Left: r.PairsLeft(),
+		Figures: []Figure{}, Missing: []string{}, Failures: map[string][2]int64{}, Paused: sides[0].Paused + sides[1].Paused,
+	}
 	for i := range sides {
 		for why, n := range sides[i].Errors {
 			both := out.Failures[why]
@@ -109,20 +109,22 @@ func (r *Record) Analyze() *Result {
 		return out
 	}
 	var p []float64
-	for _, q := range quantities {
-		f := Figure{Name: q.name, Unit: q.unit, Old: q.of(&sides[0]), New: q.of(&sides[1]), Blocks: min(mostBlocks, len(r.Pairs))}
+	for _, f := range figures {
+		f.Old, f.New = f.in(&sides[0]), f.in(&sides[1])
 		if math.IsNaN(f.Old + f.New) {
-			continue // nobody measures it
-		}
-		if q.tail > 0 {
-			requests := min(sides[0].Latency.TotalCount(), sides[1].Latency.TotalCount())
-			f.Blocks = min(f.Blocks, int(float64(requests)*q.tail/leastTail))
-		}
-		if f.Blocks < stats.MinBlocks {
-			out.Missing = append(out.Missing, q.name+" takes more requests: give --duration or --rate more")
 			continue
 		}
-		p = append(p, q.compare(&f, r.Pairs))
+		f.Blocks = min(mostBlocks, len(r.Pairs))
+		if f.tail > 0 {
+			requests := min(sides[0].Latency.TotalCount(), sides[1].Latency.TotalCount())
+			f.Blocks = min(f.Blocks, int(float64(requests)*f.tail/leastTail))
+		}
+		if f.Blocks < stats.MinBlocks {
+			out.Missing = append(out.Missing, f.Name+" takes more requests: give --duration or --rate more")
+			continue
+		}
+		f.compare(r.Pairs)
+		p = append(p, f.P)
 		out.Figures = append(out.Figures, f)
 	}
 	for i, adjusted := range stats.Holm(p) {
@@ -131,42 +133,37 @@ func (r *Record) Analyze() *Result {
 	return out
 }
 
-// compare fills in a figure, and returns the probability of such a difference between equal sides.
-func (q *quantity) compare(f *Figure, pairs []Pair) (p float64) {
+// compare finds the difference and the ratio, and how probable they are between equal sides.
+func (f *Figure) compare(pairs []Pair) {
+	if f.Old == 0 && f.New == 0 {
+		f.P = 1
+		return
+	}
 	var differences, logs []float64
 	for i := range f.Blocks {
 		sides := sum(pairs[i*len(pairs)/f.Blocks : (i+1)*len(pairs)/f.Blocks])
-		old, now := q.of(&sides[0]), q.of(&sides[1])
+		old, now := f.in(&sides[0]), f.in(&sides[1])
 		differences = append(differences, now-old)
-		logs = append(logs, math.Log(now/old))
-	}
-	d := paired(differences)
-	f.Difference = verdict.Interval{Value: d.Value, Low: d.Low, High: d.High}
-	if q.share || slices.ContainsFunc(logs, func(l float64) bool { return math.IsInf(l, 0) || math.IsNaN(l) }) {
-		return d.P
-	}
-	s := paired(logs)
-	f.Ratio = &verdict.Interval{Value: math.Exp(s.Value), Low: math.Exp(s.Low), High: math.Exp(s.High)}
-	return s.P
-}
-
-// paired is stats.Paired, which values that are all alike say nothing to.
-func paired(values []float64) stats.Shift {
-	if slices.Min(values) == slices.Max(values) {
-		s := stats.Shift{Value: values[0], Low: values[0], High: values[0], P: 1}
-		if values[0] != 0 {
-			s.P = 0
+		if f.Unit != share && old > 0 && now > 0 {
+			logs = append(logs, math.Log(now/old))
 		}
-		return s
 	}
-	return stats.Paired(values, alpha)
+	shift := stats.Paired(differences, alpha)
+	f.Difference = verdict.Interval{Value: shift.Value, Low: shift.Low, High: shift.High}
+	if len(logs) == f.Blocks {
+		shift = stats.Paired(logs, alpha)
+		ratio := verdict.Interval{Value: shift.Value, Low: shift.Low, High: shift.High}.Each(math.Exp)
+		f.Ratio = &ratio
+	}
+	f.P = shift.P
 }
 
+// decide gives the verdict, by the probability that is adjusted for the number of figures.
 func (f *Figure) decide(p float64) {
 	f.P = p
 	low, high := f.Difference.Low, f.Difference.High
 	if f.Ratio != nil {
-		low, high = math.Log(f.Ratio.Low)-margin, math.Log(f.Ratio.High)+margin
+		low, high = f.Ratio.Low-1-margin, f.Ratio.High-1+margin
 	}
 	switch {
 	case p <= alpha && low > 0:
@@ -179,30 +176,20 @@ func (f *Figure) decide(p float64) {
 // sum adds up the slices of each side.
 func sum(pairs []Pair) (sides [2]Slice) {
 	for i := range sides {
-		all := Slice{Errors: map[string]int64{}, Used: map[string]float64{}}
+		all := Slice{Errors: map[string]int64{}, Totals: map[string]float64{}}
 		for p := range pairs {
 			s := &pairs[p][i]
 			all.Due += s.Due
-			all.OnTime += s.OnTime
-			all.Answered += s.Answered
 			all.Latency.Add(s.Latency)
 			all.Paused += s.Paused
-			all.UsedFor += s.UsedFor
 			for why, n := range s.Errors {
 				all.Errors[why] += n
 			}
-			for what, n := range s.Used {
-				all.Used[what] += n
+			for what, n := range s.Totals {
+				all.Totals[what] += n
 			}
 		}
 		sides[i] = all
 	}
 	return sides
-}
-
-func (s *Slice) failed() (n int64) {
-	for _, count := range s.Errors {
-		n += count
-	}
-	return n
 }

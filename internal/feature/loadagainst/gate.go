@@ -16,28 +16,23 @@ type Limit struct {
 }
 
 // ParseLimit reads a limit.
-func ParseLimit(text string) (l Limit, err error) {
+func ParseLimit(text string) (Limit, error) {
 	name, most, _ := strings.Cut(text, ":")
+	number, percent := strings.CutSuffix(most, "%")
+	limit, err := strconv.ParseFloat(number, 64)
+	valid := err == nil && limit >= 0 && limit <= math.MaxFloat64 && (percent || limit == 0)
 	var names []string
-	for _, q := range quantities {
-		if q.name == onTime {
+	for _, f := range figures {
+		names = append(names, f.Name)
+		if f.Name != name || !valid {
 			continue
 		}
-		names = append(names, q.name)
-		if q.name == name {
-			number, percent := strings.CutSuffix(most, "%")
-			l.Figure = name
-			l.Most, err = strconv.ParseFloat(number, 64)
-			if err != nil || !(l.Most >= 0) || math.IsInf(l.Most, 0) || !percent && l.Most != 0 {
-				return l, fmt.Errorf("%q: want how much higher it may be, such as %s:5%%, or %s:0", text, name, name)
-			}
-			if !q.share {
-				l.Most /= 100
-			}
-			return l, nil
+		if f.Unit != share {
+			limit /= 100
 		}
+		return Limit{name, limit}, nil
 	}
-	return l, fmt.Errorf("%q: want a figure and how much higher it may be, such as p99:5%%; figures are %s", text, strings.Join(names, ", "))
+	return Limit{}, fmt.Errorf("%q: want a figure and how much higher it may be, such as p99:5%% or errors:0; figures are %s", text, strings.Join(names, ", "))
 }
 
 // Judge returns the worst outcome, and a line for each limit.

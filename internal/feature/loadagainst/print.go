@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -17,19 +16,10 @@ func (f *Figure) number(x float64) string {
 	switch f.Unit {
 	case "ns":
 		return report.Duration(x)
-	case "% of requests":
+	case share:
 		return fmt.Sprintf("%.3g%%", x)
 	}
 	return report.Brief(x)
-}
-
-// signed prints a difference in the figure's unit.
-func (f *Figure) signed(x float64) string {
-	sign := "+"
-	if x < 0 {
-		sign = "−"
-	}
-	return sign + f.number(math.Abs(x))
 }
 
 // change prints the ratio, or where there is none the difference, with its interval.
@@ -41,11 +31,17 @@ func (f *Figure) change() string {
 }
 
 func (f *Figure) difference() string {
+	signed := func(x float64) string {
+		if x < 0 {
+			return "−" + f.number(-x)
+		}
+		return "+" + f.number(x)
+	}
 	d := f.Difference
 	if d.Low == d.High {
-		return f.signed(d.Value)
+		return signed(d.Value)
 	}
-	return fmt.Sprintf("%s (%s to %s)", f.signed(d.Value), f.signed(d.Low), f.signed(d.High))
+	return fmt.Sprintf("%s (%s to %s)", signed(d.Value), signed(d.Low), signed(d.High))
 }
 
 // columns are the table's, on the page too.
@@ -58,38 +54,24 @@ var columns = []report.Column[Figure]{
 	report.Texts("new − old", func(f Figure) string { return f.difference() }).When(report.IfWide),
 }
 
-// Form is the answer for scripts: a stable interface.
-type Form struct {
-	Version int `json:"version"`
-	Header
-	Pairs int `json:"pairs"`
-	Left  int `json:"pairs_left"`
-	Result
-}
-
-// Form returns the answer for scripts.
-func (r *Record) Form() Form {
-	return Form{2, r.Header, len(r.Pairs), r.PairsLeft(), *r.Analyze()}
-}
-
 // notes are what is to be known beside the figures.
-func (f *Form) notes() []string {
-	notes := slices.Concat(f.Differing, f.Missing)
-	for _, why := range slices.Sorted(maps.Keys(f.Failures)) {
-		notes = append(notes, fmt.Sprintf("%s: %d requests of old, %d of new", why, f.Failures[why][0], f.Failures[why][1]))
+func (r *Result) notes() []string {
+	notes := slices.Concat(r.Differing, r.Missing)
+	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
+		notes = append(notes, fmt.Sprintf("%s: %d requests of old, %d of new", why, r.Failures[why][0], r.Failures[why][1]))
 	}
-	if f.Left > 0 {
-		notes = append(notes, fmt.Sprintf("%d pairs of slices are not measured yet; the same command with the same --out goes on", f.Left))
+	if r.Left > 0 {
+		notes = append(notes, fmt.Sprintf("%d pairs of slices are not measured yet; the same command with the same --out goes on", r.Left))
 	}
-	if f.Paused > 0 {
-		notes = append(notes, fmt.Sprintf("the generator itself did not run for %v in all; latencies are without what that added", f.Paused.Round(time.Millisecond)))
+	if r.Paused > 0 {
+		notes = append(notes, fmt.Sprintf("the generator itself did not run for %v in all; latencies are without what that added", r.Paused.Round(time.Millisecond)))
 	}
 	return notes
 }
 
 // Print writes the answer for a person.
 func (r *Record) Print(w io.Writer, form report.Form) error {
-	answer := r.Form()
+	answer := r.Analyze()
 	if form.JSON {
 		return report.WriteJSON(w, answer)
 	}
@@ -97,13 +79,13 @@ func (r *Record) Print(w io.Writer, form report.Form) error {
 	d.Title(r.Header.Title())
 	d.Paragraph("", answer.method())
 	report.Table(d, columns, answer.Figures, func(f Figure, text string) string {
-		switch {
-		case f.Verdict == "":
-			return text
-		case (f.Verdict == "higher") == (f.Name == onTime):
+		switch f.Verdict {
+		case "higher":
+			return d.Paint(report.Red, text)
+		case "lower":
 			return d.Paint(report.Green, text)
 		}
-		return d.Paint(report.Red, text)
+		return text
 	})
 	d.Printf("\n")
 	d.Marked("note:", answer.notes()...)
@@ -112,8 +94,8 @@ func (r *Record) Print(w io.Writer, form report.Form) error {
 }
 
 // method says what was sent, and how the sides took turns.
-func (f *Form) method() string {
-	return fmt.Sprintf("%s, in turns, %d slices of %v each; the first %v after each switch are not counted.", f.Load(), f.Pairs, f.Slice.Round(time.Millisecond), f.Settle)
+func (r *Result) method() string {
+	return fmt.Sprintf("%s, in turns, %d slices of %v each; the first %v after each switch are not counted.", r.Load(), r.Pairs, r.Slice.Round(time.Millisecond), r.Settle)
 }
 
 // level says how sure the verdicts are.

@@ -34,25 +34,23 @@ type Header struct {
 }
 
 // format is that of records; its number rises with each change that older programs cannot read.
-const format = "postage load against 2"
+const format = "postage load against 3"
 
 // Pair has one slice of each side, the old first.
 type Pair [2]Slice
 
 // Slice is what was counted of one side's requests.
 type Slice struct {
-	Due      int64            `json:"due"`
-	OnTime   int64            `json:"sent_on_time"`
-	Answered int64            `json:"answered"` // failures included
-	Errors   map[string]int64 `json:"errors"`
+	Due int64 `json:"due"`
 	// Latency is from when a request was due, in ns, without what the generator itself may have
 	// added: that is not the servers' difference.
-	Latency load.Histogram `json:"latency"`
-	Paused  time.Duration  `json:"generator_paused_ns"`
-	// Used is what the server used since the slice before, for UsedFor requests: cpu (ns), allocs,
-	// bytes and collections, as far as they are known.
-	Used    map[string]float64 `json:"used"`
-	UsedFor int64              `json:"used_for"`
+	Latency load.Histogram   `json:"latency"`
+	Errors  map[string]int64 `json:"errors"`
+	// Totals are sums over the requests that were due: how many were sent late, how many failed
+	// (errors), and what the server used of cpu (ns), allocs, bytes and collections, as far as that
+	// is known.
+	Totals map[string]float64 `json:"totals"`
+	Paused time.Duration      `json:"generator_paused_ns"`
 }
 
 // Record is a comparison, complete or not: a header and pairs, each a line of JSON.

@@ -3,10 +3,10 @@
 package loadagainst
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -51,13 +51,11 @@ const calibrationSwitches = 8
 
 // Calibrate chooses how long a slice is, and how long after a switch answers are not counted. A
 // slice has a hundred requests, and lasts ten times as long as the slowest hundredth. After a
-// switch, answers are not counted until two intervals have passed in which the mean latency is no
-// more than a tenth above the mean of the second half.
+// switch, answers are not counted until an interval has passed in which the mean latency is no more
+// than a tenth above what it is in the second half.
 func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, h *Header) error {
-	every := max(10*time.Millisecond, time.Duration(5/h.Rate*1e9))
-	intervals := int(2 * longestSettle / every)
-	means := make([][]float64, max(2, intervals))
-	plan.Every = every
+	plan.Every = max(10*time.Millisecond, time.Duration(5/h.Rate*1e9))
+	means := make([][]float64, max(2, 2*longestSettle/plan.Every))
 	for turn := range calibrationSwitches {
 		i := 0
 		plan.Told = func(in load.Interval) {
@@ -66,30 +64,22 @@ func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, h *Header) error 
 			}
 			i++
 		}
-		r, err := s[turn%2].run(ctx, plan, h.Rate, time.Duration(len(means))*every, h.Seed+uint64(turn))
+		r, err := s[turn%2].run(ctx, plan, h.Rate, time.Duration(len(means))*plan.Every, h.Seed+uint64(turn))
 		if err != nil {
 			return err
 		}
 		p99 := time.Duration(r.Least.ValueAtQuantile(99))
 		h.Slice = min(longestSlice, max(h.Slice, shortestSlice, 10*p99, time.Duration(100/h.Rate*1e9)))
 	}
-	h.Settle = min(longestSettle, max(shortestSettle, every*time.Duration(settled(means))))
-	return nil
-}
-
-// settled returns the number of intervals until latencies are as they stay.
-func settled(means [][]float64) int {
-	middle := make([]float64, len(means))
-	for i, all := range means {
-		middle[i] = stats.Median(all)
-	}
-	stays := 1.1 * stats.Median(slices.DeleteFunc(slices.Clone(middle[len(middle)/2:]), math.IsNaN))
-	for i := range len(middle) - 1 {
-		if middle[i] <= stays && middle[i+1] <= stays {
-			return i
+	stays := 1.1 * stats.Median(slices.Concat(means[len(means)/2:]...))
+	for _, all := range means {
+		if !(stats.Median(all) > stays) { // nor if none was answered
+			break
 		}
+		h.Settle += plan.Every
 	}
-	return len(middle)
+	h.Settle = min(longestSettle, max(shortestSettle, h.Settle))
+	return nil
 }
 
 // run sends one slice to a side. It is an error if nothing succeeds: then there is nothing to
@@ -98,25 +88,21 @@ func (s *Side) run(ctx context.Context, plan load.Plan, rate float64, lasts time
 	plan.Lines, plan.Seed = s.Pool.Lines, seed
 	plan.Pacer = load.Constant{Rate: rate, For: lasts}
 	r, err := load.Run(ctx, plan)
-	if err == nil && ctx.Err() == nil {
-		err = s.fault(r)
+	if err := cmp.Or(err, context.Cause(ctx)); err != nil {
+		return nil, err
 	}
-	return r, err
-}
-
-func (s *Side) fault(r *load.Result) error {
 	if err := s.started.ended(); err != nil {
-		return fmt.Errorf("%s: %w", s.Name, err)
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
-	if r.Failed() < r.Done || r.Planned == 0 {
-		return nil
+	if r.Failed() == r.Done && r.Planned > 0 {
+		most := append(r.Reasons(), "none was answered")
+		return nil, fmt.Errorf("%s: all %d requests of a slice failed: %s", s.Name, r.Planned, most[0])
 	}
-	most := append(r.Reasons(), "none was answered")
-	return fmt.Errorf("%s: all %d requests of a slice failed: %s", s.Name, r.Planned, most[0])
+	return r, nil
 }
 
-// Run measures pairs of slices until the record has as many seconds as its header asks for. told is
-// called after each pair.
+// Run measures pairs of slices until the record has as many seconds as its header asks for. Both
+// sides of a pair have the same arrivals, in random order. told is called after each pair.
 func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, told func()) (err error) {
 	for i := range s {
 		side := &s[i]
@@ -124,10 +110,13 @@ func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, told func(
 			return err
 		}
 	}
-	for left := rec.PairsLeft(); left > 0; left-- {
-		pair, err := s.pair(ctx, plan, &rec.Header, uint64(len(rec.Pairs)))
-		if err != nil || ctx.Err() != nil {
-			return errors.Join(err, context.Cause(ctx))
+	for rec.PairsLeft() > 0 {
+		var pair Pair
+		seed := rec.Header.Seed + calibrationSwitches + uint64(len(rec.Pairs))
+		for _, i := range rand.Perm(2) {
+			if pair[i], err = s[i].slice(ctx, plan, &rec.Header, seed); err != nil {
+				return err
+			}
 		}
 		if err := rec.add(pair); err != nil {
 			return err
@@ -137,35 +126,25 @@ func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, told func(
 	return nil
 }
 
-// pair sends the same arrivals to both sides, in random order.
-func (s *Sides) pair(ctx context.Context, plan load.Plan, h *Header, number uint64) (p Pair, err error) {
-	first := rand.IntN(2)
-	for _, i := range []int{first, 1 - first} {
-		if p[i], err = s[i].slice(ctx, plan, h, h.Seed+calibrationSwitches+number); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
-}
-
 // slice sends requests until the server has settled, and then those that count.
-func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, seed uint64) (Slice, error) {
+func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, seed uint64) (out Slice, err error) {
 	before, err := s.run(ctx, plan, h.Rate, h.Settle, ^seed)
-	if err != nil || ctx.Err() != nil {
-		return Slice{}, err
+	if err != nil {
+		return out, err
 	}
 	r, err := s.run(ctx, plan, h.Rate, h.Slice, seed)
-	if err != nil || ctx.Err() != nil {
-		return Slice{}, err
-	}
-	figures, err := s.Server.Now(ctx)
 	if err != nil {
-		return Slice{}, err
+		return out, err
 	}
-	out := Slice{
-		Due: r.Planned, Answered: r.Done, Errors: r.Errors, OnTime: r.Account.SentOnTime,
-		Latency: r.Least, Paused: r.Paused, Used: figures.Since(s.last), UsedFor: before.Done + r.Done,
+	now, err := s.Server.Now(ctx)
+	if err != nil {
+		return out, err
 	}
-	s.last = figures
-	return out, nil
+	totals := map[string]float64{"late": float64(r.Planned - r.Account.SentOnTime), "errors": float64(r.Failed())}
+	counted := float64(r.Planned) / float64(before.Planned+r.Planned)
+	for name, used := range now.Since(s.last) {
+		totals[name] = used * counted
+	}
+	s.last = now
+	return Slice{Due: r.Planned, Latency: r.Least, Errors: r.Errors, Totals: totals, Paused: r.Paused}, nil
 }

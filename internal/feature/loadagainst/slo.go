@@ -1,10 +1,10 @@
 package loadagainst
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"sync"
-	"time"
+	"iter"
 
 	"postage/load"
 )
@@ -16,40 +16,35 @@ type Capacity struct {
 	Missed string  `json:"missed"`
 }
 
-// Search searches for the capacity of both sides at the same time, each as load.Search does. They
-// take turns of as long as the plan lasts. told is called after each turn.
+// Search searches for the capacity of both sides as load.Search does: one try of each in turn, as
+// long as the plan lasts. told is called after each try.
 func (s *Sides) Search(ctx context.Context, plan load.Plan, objectives []load.Objective, told func(side string, t load.Try)) (found [2]Capacity, err error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	turn := make(chan struct{}, 1)
-	plan.Ready = func(ctx context.Context) (time.Time, error) {
-		select {
-		case turn <- struct{}{}:
-			return time.Now().Add(time.Millisecond), nil // the first request is due after the run has begun
-		case <-ctx.Done():
-			return time.Time{}, context.Cause(ctx)
-		}
-	}
-	var errs [2]error
-	var group sync.WaitGroup
+	both, stop := context.WithCancel(ctx)
+	defer stop()
+	var next [2]func() (load.Try, bool)
 	for i := range s {
-		side := &s[i]
-		group.Go(func() {
+		next[i], _ = iter.Pull(func(yield func(load.Try) bool) {
 			plan := plan
-			plan.Lines = side.Pool.Lines
-			best, limit, err := load.Search(ctx, plan, objectives, func(t load.Try) {
-				told(side.Name, t)
-				<-turn
-			})
+			plan.Lines = s[i].Pool.Lines
+			best, limit, failed := load.Search(both, plan, objectives, func(t load.Try) { yield(t) })
 			found[i].Missed = limit.Missed
 			if best != nil {
 				found[i].Rate = best.Rate
 			}
-			if errs[i] = err; err != nil {
-				stop(err)
+			if failed != nil {
+				err = errors.Join(err, failed)
+				stop()
 			}
 		})
 	}
-	group.Wait()
-	return found, errors.Join(errs[0], errs[1], context.Cause(ctx))
+	for searching := true; searching; {
+		searching = false
+		for i := range s {
+			if t, more := next[i](); more {
+				told(s[i].Name, t)
+				searching = true
+			}
+		}
+	}
+	return found, cmp.Or(err, ctx.Err())
 }
