@@ -197,7 +197,7 @@ func (b *bind) parse(rows int, types []uint32, params int) {
 	b.parsed, b.statement = rows, ""
 	if known := b.session.plan.known; known != nil && (rows == 1 || rows == unnested) && b.session.keyed.pairSecond == 0 {
 		if known.sent = known.prepared[rows]; known.sent == nil {
-			known.sent = &insert{name: connectionOf(b.session.plan.conn).tables.name()}
+			known.sent = &statement{name: connectionOf(b.session.plan.conn).prepared.name()}
 			known.prepared[rows] = known.sent
 		}
 		if b.statement = known.sent.name; known.sent.parsed {

@@ -57,12 +57,11 @@ func acquire(ctx context.Context, db DB) (*pgx.Conn, func(), error) {
 
 // connection is what is known of a connection. It lives in its custom data.
 type connection struct {
-	mode       pgx.QueryExecMode
-	tracer     pgx.QueryTracer // or nil
-	enlarged   bool            // its socket's buffer
-	types      map[uint32]serverType
-	statements statements
-	tables     knownTables
+	mode     pgx.QueryExecMode
+	tracer   pgx.QueryTracer // or nil
+	enlarged bool            // its socket's buffer
+	types    map[uint32]serverType
+	prepared prepared
 }
 
 const connectionKey = "postage/pgbulk"

@@ -133,7 +133,7 @@ func (l *layout) nameCollations(ctx context.Context, pc *pgconn.PgConn, b *buffe
 
 // recall takes what the connection knows of the table, if it does and the call may.
 func (p *plan) recall() (known bool, err error) {
-	list := connectionOf(p.conn).tables.list
+	list := connectionOf(p.conn).prepared.tables
 	i := slices.IndexFunc(list, func(k *knownTable) bool { return k.serves(p) })
 	if i < 0 || !p.mayKnow() {
 		return false, nil
@@ -152,7 +152,7 @@ func (p *plan) recall() (known bool, err error) {
 // learn has the server describe the table, and keeps the answer for the next call if it may.
 func (p *plan) learn(ctx context.Context, b *buffers) (err error) {
 	keep := p.mayKnow()
-	all, guard := &connectionOf(p.conn).tables, ""
+	all, guard := &connectionOf(p.conn).prepared, ""
 	if keep && all.direct {
 		guard = all.name()
 	}
@@ -161,7 +161,7 @@ func (p *plan) learn(ctx context.Context, b *buffers) (err error) {
 		case err == nil:
 			all.keep(p, guard)
 		case guard != "":
-			all.toClose = append(all.toClose, guard)
+			all.forgotten = append(all.forgotten, guard)
 		}
 	}
 	return err
@@ -181,11 +181,7 @@ func describe(ctx context.Context, p *plan, b *buffers, guard string) (*layout, 
 	if p.structs == nil {
 		columns = quoteAll(t.Columns)
 	}
-	knownTables := &connectionOf(p.conn).tables
-	for _, name := range knownTables.toClose {
-		s.wire.message('C', "S"+name)
-	}
-	knownTables.toClose = nil
+	connectionOf(p.conn).prepared.closeForgotten(s)
 	s.wire.parse(guard, "select "+columns+" from "+name, nil, 0)
 	s.wire.message('D', "S"+guard)
 	s.question(layoutQuery(l.major), name)

@@ -52,7 +52,7 @@ options:
 	}
 	uncertain := false
 	if err == nil {
-		tag, uncertain, err = known.statements.exec(ctx, conn, b, mode, sql, args)
+		tag, uncertain, err = known.prepared.exec(ctx, conn, b, mode, sql, args)
 	}
 	if err == nil {
 		return tag, nil
@@ -69,7 +69,7 @@ options:
 
 // exec runs a statement. If what was known of it is outdated, so that it fails before it has run,
 // it is run again, once.
-func (all *statements) exec(ctx context.Context, conn *pgx.Conn, b *buffers, mode pgx.QueryExecMode, sql string, args []any) (tag pgconn.CommandTag, uncertain bool, err error) {
+func (all *prepared) exec(ctx context.Context, conn *pgx.Conn, b *buffers, mode pgx.QueryExecMode, sql string, args []any) (tag pgconn.CommandTag, uncertain bool, err error) {
 	pc := conn.PgConn()
 	inTx := pc.TxStatus() == 'T'
 	for attempt := 0; ; attempt++ {

@@ -26,30 +26,15 @@ type knownTable struct {
 	settings   settings
 	structType reflect.Type // whose fields are the columns; nil if they were given
 	layout     layout
-	guard      string          // its name
-	prepared   map[int]*insert // by the number of rows: 1, or unnested
-	sent       *insert         // is what the current call sent, if it is kept
-}
-
-// insert is a prepared statement that takes rows. Update has them too.
-type insert struct {
-	name   string
-	parsed bool
-}
-
-// knownTables are the tables that a connection knows.
-type knownTables struct {
-	list    []*knownTable
-	direct  bool     // no pooler is between
-	made    int      // names
-	lost    int      // guards that the server had forgotten, as after DISCARD ALL
-	toClose []string // names that the server may still have, to be closed
+	guard      string             // its name
+	prepared   map[int]*statement // by the number of rows: 1, or unnested
+	sent       *statement         // is what the current call sent, if it is kept
 }
 
 // mayKnow reports whether a call may use what is known.
 func (p *plan) mayKnow() bool {
 	known := connectionOf(p.conn)
-	return known.mode == pgx.QueryExecModeCacheStatement && known.tables.lost < mayLose && p.conn.PgConn().TxStatus() == 'I' &&
+	return known.mode == pgx.QueryExecModeCacheStatement && !known.prepared.pooled && known.prepared.lost < mayLose && p.conn.PgConn().TxStatus() == 'I' &&
 		p.settings.Strategy != Copy && p.settings.Returning == nil
 }
 
@@ -70,16 +55,16 @@ func (k *knownTable) serves(p *plan) bool {
 		k.structType == p.structType() && (p.structs != nil || slices.Equal(k.table.Columns, p.table.Columns))
 }
 
-func (all *knownTables) forget(k *knownTable) {
-	all.list = slices.DeleteFunc(all.list, func(other *knownTable) bool { return other == k })
-	all.toClose = append(all.toClose, k.guard)
+func (all *prepared) forgetTable(k *knownTable) {
+	all.tables = slices.DeleteFunc(all.tables, func(other *knownTable) bool { return other == k })
+	all.forgotten = append(all.forgotten, k.guard)
 	for _, s := range k.prepared {
-		all.toClose = append(all.toClose, s.name)
+		all.forgotten = append(all.forgotten, s.name)
 	}
 }
 
 // name makes a name for a prepared statement.
-func (all *knownTables) name() string {
+func (all *prepared) name() string {
 	all.made++
 	return "pgbulk_table_" + strconv.Itoa(all.made)
 }
@@ -87,21 +72,21 @@ func (all *knownTables) name() string {
 // keep keeps what describe has learned, with the guard that it had the server prepare. The first
 // answer of a connection says whether there is a pooler, whose client sees another process number
 // than the server's: names would be other clients' too there, and a guard would prove nothing.
-func (all *knownTables) keep(p *plan, guard string) {
+func (all *prepared) keep(p *plan, guard string) {
 	if p.layout.backend != strconv.FormatUint(uint64(p.conn.PgConn().PID()), 10) {
-		all.lost = mayLose
+		all.pooled = true
 		return
 	}
 	if all.direct = true; guard == "" {
 		return
 	}
-	k := &knownTable{table: p.table, settings: p.settings, structType: p.structType(), layout: *p.layout, guard: guard, prepared: map[int]*insert{}}
+	k := &knownTable{table: p.table, settings: p.settings, structType: p.structType(), layout: *p.layout, guard: guard, prepared: map[int]*statement{}}
 	k.table.Name, k.table.Columns, k.table.Key = slices.Clone(p.table.Name), slices.Clone(p.table.Columns), slices.Clone(p.table.Key)
 	k.settings.Set, k.settings.SetTo = slices.Clone(p.settings.Set), maps.Clone(p.settings.SetTo)
-	if len(all.list) >= keptPerConn {
-		all.forget(all.list[0])
+	if len(all.tables) >= keptPerConn {
+		all.forgetTable(all.tables[0])
 	}
-	all.list = append(all.list, k)
+	all.tables = append(all.tables, k)
 }
 
 var errAltered = errors.New("the table was altered since this call, or an earlier one, asked about it: make the call again")
@@ -113,7 +98,7 @@ func (c *session) refresh(ctx context.Context) error {
 		return nil
 	}
 	known := c.plan.known
-	connectionOf(c.plan.conn).tables.forget(known)
+	connectionOf(c.plan.conn).prepared.forgetTable(known)
 	c.plan.known, c.plan.settings.Set = nil, known.settings.Set
 	err := c.meanwhile(func() error { return c.plan.describe(ctx) })
 	if err == nil && !c.plan.layout.takesRowsOf(&known.layout) {
@@ -143,11 +128,11 @@ func (c *session) settleKnown(ctx context.Context, err error) error {
 	refused := c.stream != nil && c.stream.answer.pgErr != nil && !c.stream.answer.bound && c.stream.gaveUp == nil
 	again, can := c.strategy.(interface{ again() })
 	if ctx.Err() != nil || c.pc.IsClosed() || c.pc.TxStatus() != 'I' || !(refused && can) && !(c.stream == nil && ofRow && row.column != "") {
-		connectionOf(c.plan.conn).tables.forget(c.plan.known)
+		connectionOf(c.plan.conn).prepared.forgetTable(c.plan.known)
 		return err
 	}
 	if hasCode(err, noStatement) {
-		connectionOf(c.plan.conn).tables.lost++
+		connectionOf(c.plan.conn).prepared.lose()
 	}
 	fresh := c.refresh(ctx)
 	switch {

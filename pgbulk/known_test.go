@@ -36,9 +36,8 @@ func (c *turns) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// TestSmallCalls counts the round trips of calls whose table the connection knows: one each. What
-// they write is what a call that asks the catalog writes.
-func TestSmallCalls(t *testing.T) {
+// counted is a connection whose round trips are counted.
+func counted(t *testing.T) (*pgx.Conn, *turns) {
 	config := connect(t).Config()
 	trips := new(turns)
 	dial := config.DialFunc
@@ -51,7 +50,14 @@ func TestSmallCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(t.Context())
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn, trips
+}
+
+// TestSmallCalls counts the round trips of calls whose table the connection knows: one each. What
+// they write is what a call that asks the catalog writes.
+func TestSmallCalls(t *testing.T) {
+	conn, trips := counted(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, n int8, at timestamptz, a text"), Columns: []string{"id", "n", "at", "a"}, Key: []string{"id"}}
 	if _, err := insert(t.Context(), conn, table, pgbulk.Slice([][]any{{0, 0, nil, ""}}), settings{}); err != nil {
 		t.Fatal(err) // after this the connection is known to go to the server itself
@@ -134,6 +140,40 @@ func TestKnownTableAltered(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestForgottenOnce: a server that has forgotten all statements, those of several tables and of Exec,
+// has done so once, and has them again.
+func TestForgottenOnce(t *testing.T) {
+	conn, trips := counted(t)
+	var tables []pgbulk.Table
+	for range 3 {
+		tables = append(tables, pgbulk.Table{Name: newTable(t, conn, "id int"), Columns: []string{"id"}})
+	}
+	calls := func() (took int64) {
+		before := trips.n.Load()
+		for i, table := range tables {
+			if _, err := insert(t.Context(), conn, table, pgbulk.Slice([][]any{{i}}), settings{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := pgbulk.Exec(t.Context(), conn, "delete from "+table.Name.Sanitize()+" where id < $1", 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return trips.n.Load() - before
+	}
+	for range 3 {
+		calls()
+	}
+	must(t, conn, "discard all", pgx.QueryExecModeSimpleProtocol)
+	calls()
+	calls()
+	if took := calls(); took != 6 {
+		t.Errorf("%d round trips for 6 calls", took)
+	}
+	if n := get[int](t, conn, "select count(*) from pg_prepared_statements where name like 'pgbulk%'"); n != 9 {
+		t.Errorf("%d statements, want 9: a guard and one for a row of each table, and one of Exec", n)
 	}
 }
 

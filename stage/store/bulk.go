@@ -25,7 +25,10 @@ func bulk(way string) *contender {
 	keys := record.KeysOf(name)
 	insert := strings.HasPrefix(keys.Get("call"), "insert")
 	update := keys.Get("call") == "update"
-	strategy := strategyOf(keys)
+	strategy := pgbulk.Strategy(keys.Get("strategy"))
+	if strategy == "auto" {
+		strategy = pgbulk.Auto
+	}
 	return &contender{
 		name: name, insertsOnly: insert,
 		pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) (err error) {
@@ -40,14 +43,6 @@ func bulk(way string) *contender {
 			return err
 		}),
 	}
-}
-
-// strategyOf is the strategy that a name says.
-func strategyOf(keys record.Keys) pgbulk.Strategy {
-	if s := keys.Get("strategy"); s != "auto" {
-		return pgbulk.Strategy(s)
-	}
-	return pgbulk.Auto
 }
 
 func bulkTable(t *target) pgbulk.Table {

@@ -52,7 +52,7 @@ func OpenTable(ctx context.Context, types []string, rows [][]any) (_ *Place, err
 	if s.reach, err = reachOf(false); err != nil {
 		return nil, err
 	}
-	s.to = target{dsn: s.reach.dsn(pgtest.Unix), types: types, unix: true, table: fmt.Sprintf("page_%x", rand.Uint64())}
+	s.to = target{dsn: s.reach.DSN[pgtest.Unix], types: types, unix: true, table: fmt.Sprintf("page_%x", rand.Uint64())}
 	if s.control, err = pgx.Connect(ctx, s.to.dsn); err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func execEach(name, module string, by func(context.Context, db, statement) error
 		var s statement
 		return func(ctx context.Context) error {
 			if len(s.args) != len(t.rows)*len(t.types) {
-				s = statements(t.table, t.rows)[0]
+				s = t.statements()[0]
 			}
 			for i, row := range t.rows {
 				copy(s.args[i*len(t.types):], row)

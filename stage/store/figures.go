@@ -3,12 +3,8 @@ package store
 import (
 	"strings"
 
-	"postage/lab"
 	"postage/record"
 )
-
-// figures describe the stage's figures.
-func figures() lab.Figures { return lab.Figures{Spoken: spoken} }
 
 // spoken is a case as a person says it, if it is at the sink, or varies nothing but the rows and
 // whether they exist.

@@ -20,7 +20,7 @@ func precomputed(settings string) *contender {
 	return &contender{
 		name: precomputedName + settings, module: pgxModule, floor: true,
 		pgx: func(ctx context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			list := statements(t.table, t.rows)
+			list := t.statements()
 			if err := prepareAll(ctx, conn, list); err != nil {
 				return nil, err
 			}
@@ -35,7 +35,7 @@ func memcpy() *contender {
 	return &contender{
 		name: "floor=memcpy", floor: true, writesNothing: true,
 		open: func(_ context.Context, t *target) (*writer, error) {
-			messages, err := encodeAll(nil, new([][]byte), statements(t.table, t.rows), nil, t.types)
+			messages, err := encodeAll(nil, new([][]byte), t.statements(), nil, t.types)
 			if err != nil {
 				return nil, err
 			}

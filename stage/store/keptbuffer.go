@@ -16,7 +16,7 @@ func keptBuffer() *contender {
 	return &contender{
 		name: "lib=pgproto3/buffer=kept", module: pgxModule,
 		pgx: func(ctx context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-			list := statements(t.table, t.rows)
+			list := t.statements()
 			if err := prepareAll(ctx, conn, list); err != nil {
 				return nil, err
 			}

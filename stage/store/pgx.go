@@ -93,7 +93,7 @@ func pgxExec(settings string) *contender {
 // exec is a call of a function with each statement.
 func exec(name, module string, by func(context.Context, db, statement) error) *contender {
 	return &contender{name: name, module: module, pgx: func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
-		list := statements(t.table, t.rows)
+		list := t.statements()
 		return func(ctx context.Context) error { return execAll(ctx, conn, list, by) }, nil
 	}}
 }

@@ -28,7 +28,7 @@ func pgx4Exec(capacity capacity) *contender {
 				return nil, errors.Join(errors.New("this version of pgconn has no write buffer named wbuf"), conn.Close(ctx))
 			}
 			*(*[]byte)(unsafe.Pointer(field.UnsafeAddr())) = make([]byte, 0, capacity.bytes)
-			list := statements(t.table, t.rows)
+			list := t.statements()
 			return &writer{
 				backend: int(conn.PgConn().PID()),
 				close:   func() error { return conn.Close(context.Background()) },

@@ -31,7 +31,7 @@ func pgxCopyTemporary() *contender {
 				if _, err := tx.CopyFrom(ctx, pgx.Identifier{"stage"}, columns, pgx.CopyFromRows(t.rows)); err != nil {
 					return err
 				}
-				_, err := tx.Exec(ctx, "insert into "+t.table+" select * from stage where true"+onConflict)
+				_, err := tx.Exec(ctx, "insert into "+t.table+" select * from stage where true"+updating(columns))
 				return err
 			})
 		}),

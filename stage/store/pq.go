@@ -17,7 +17,7 @@ func pqExec() *contender {
 			if err != nil {
 				return nil, err
 			}
-			list := statements(t.table, t.rows)
+			list := t.statements()
 			w.write = func() error {
 				if len(list) == 1 {
 					_, err := db.Exec(list[0].sql, list[0].args...)

@@ -131,10 +131,10 @@ func TestServes(t *testing.T) {
 		{abilities{version: "15.1", compression: true}, lz4, true, "has no lz4"},
 		{abilities{compression: true}, pglz, true, ""},
 		{abilities{compression: true, lz4: true}, lz4, true, ""},
-		{abilities{compression: true, fsync: true}, pglz, false, "has fsync on"},
-		{abilities{compression: true, tcp: true}, pglz, false, "reached by transport=tcp"},
-		{abilities{compression: true}, pglz, false, ""},
-		{abilities{compression: true, fsync: true, tcp: true}, "Route/msgs=1/peer=postgres", false, ""},
+		{abilities{compression: true, fsync: "on", transport: "unix"}, pglz, false, "has fsync on"},
+		{abilities{compression: true, fsync: "off", transport: "tcp"}, pglz, false, "reached by transport=tcp"},
+		{abilities{compression: true, fsync: "off", transport: "unix"}, pglz, false, ""},
+		{abilities{compression: true, fsync: "on", transport: "tcp"}, "Route/msgs=1/peer=postgres", false, ""},
 	} {
 		err := r.can.serve(r.name, r.scratch)
 		if r.want == "" && err != nil || r.want != "" && (err == nil || !strings.Contains(err.Error(), r.want)) {

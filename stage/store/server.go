@@ -68,7 +68,7 @@ func openServer(s setting) func(context.Context, lab.Env) (place, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.open(ctx, env, r, target{dsn: r.dsn(s.transport), unix: s.transport == pgtest.Unix})
+		return s.open(ctx, env, r, target{dsn: r.DSN[s.transport], unix: s.transport == pgtest.Unix})
 	}
 }
 
@@ -212,8 +212,6 @@ type reach struct {
 	DSN     map[pgtest.Transport]string
 	Scratch bool // its processes run on this machine
 }
-
-func (r *reach) dsn(t pgtest.Transport) string { return r.DSN[t] }
 
 // variable is the environment variable that passes a server's reach to workers.
 func variable(fsync bool) string {

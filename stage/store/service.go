@@ -101,7 +101,7 @@ func (d *userDSN) server(ctx context.Context) (lab.Settings, error) {
 	if err != nil {
 		return nil, nil
 	}
-	return lab.Settings{"transport": string(is.transport()), "fsync": is.fsyncText()}, nil
+	return lab.Settings{"transport": is.transport, "fsync": is.fsync}, nil
 }
 
 func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running, error) {
@@ -128,8 +128,8 @@ type abilities struct {
 	version     string
 	compression bool // compression of a column, which every table is created with
 	lz4         bool
-	fsync       bool
-	tcp         bool // and not through a Unix socket
+	fsync       string // on or off
+	transport   string // how it is reached
 }
 
 func ask(ctx context.Context, dsn string) (a abilities, err error) {
@@ -138,25 +138,11 @@ func ask(ctx context.Context, dsn string) (a abilities, err error) {
 		return a, err
 	}
 	a.version = conn.PgConn().ParameterStatus("server_version")
-	a.tcp = conn.PgConn().Conn().RemoteAddr().Network() != "unix"
-	err = conn.QueryRow(ctx, `select current_setting('fsync')::bool, count(*) > 0, coalesce(bool_or('lz4' = any(enumvals)), false)
+	a.transport = conn.PgConn().Conn().RemoteAddr().Network()
+	err = conn.QueryRow(ctx, `select current_setting('fsync'), count(*) > 0, coalesce(bool_or('lz4' = any(enumvals)), false)
 		from pg_settings where name = 'default_toast_compression'`).
 		Scan(&a.fsync, &a.compression, &a.lz4)
 	return a, errors.Join(err, conn.Close(ctx))
-}
-
-func (a *abilities) transport() pgtest.Transport {
-	if a.tcp {
-		return pgtest.TCP
-	}
-	return pgtest.Unix
-}
-
-func (a *abilities) fsyncText() string {
-	if a.fsync {
-		return "on"
-	}
-	return "off"
 }
 
 // serve returns why the server cannot serve a row. A user's server is used as it is: a row that was
@@ -171,10 +157,10 @@ func (a *abilities) serve(row string, scratch bool) error {
 		return fmt.Errorf("PostgreSQL %s has no lz4: it was built without", a.version)
 	case scratch:
 		return nil
-	case fsync != "" && fsync != a.fsyncText():
-		return fmt.Errorf("the server in use has fsync %s", a.fsyncText())
-	case transport != "" && transport != string(a.transport()):
-		return fmt.Errorf("the server in use is reached by transport=%s", a.transport())
+	case fsync != "" && fsync != a.fsync:
+		return fmt.Errorf("the server in use has fsync %s", a.fsync)
+	case transport != "" && transport != a.transport:
+		return fmt.Errorf("the server in use is reached by transport=%s", a.transport)
 	}
 	return nil
 }

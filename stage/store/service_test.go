@@ -25,7 +25,7 @@ func TestUsersServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dsn := r.dsn(pgtest.Unix)
+	dsn := r.DSN[pgtest.Unix]
 	ctx, use := t.Context(), userDSN{text: dsn}
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,11 +50,7 @@ func smallCases(service *lab.Service) (cases []lab.Case) {
 // smallWays are the calls of pgx that services use for a few rows, and pgbulk's.
 func smallWays(op string) []*contender {
 	exec := &contender{name: baseline, module: pgxModule, pgx: unprepared(func(ctx context.Context, conn *pgx.Conn, t *target) error {
-		var args []any
-		for _, row := range t.rows {
-			args = append(args, row...)
-		}
-		_, err := conn.Exec(ctx, t.write(op, "values "+t.placeholders(op, len(t.rows))), args...)
+		_, err := conn.Exec(ctx, t.write(op, "values "+t.placeholders(op, len(t.rows))), slices.Concat(t.rows...)...)
 		return err
 	})}
 	ways := []*contender{exec, pgxBatch(op), pgxUnnest(op)}
@@ -70,7 +67,7 @@ func (t *target) write(op, source string) string {
 	case "insert":
 		return "insert into " + t.table + " (" + quoted(columns) + ") " + source
 	case "upsert":
-		return "insert into " + t.table + " (" + quoted(columns) + ") " + source + string(updating(nil, columns))
+		return "insert into " + t.table + " (" + quoted(columns) + ") " + source + updating(columns)
 	}
 	var set []string
 	for _, c := range columns[1:] {

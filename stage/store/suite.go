@@ -29,7 +29,7 @@ func suite(rows ...string) (lab.Suite, *lab.Service) {
 	relaxed, durable, remote := newService(&use, false), newService(&use, true), farService(&use)
 	return lab.Suite{
 		Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?",
-		Figures: figures(), Servers: map[string]proc.Server{sinkServer: serveSink, link.Name: link.Serve}, Flags: use.flags, Choose: use.choose, Server: use.server,
+		Figures: lab.Figures{Spoken: spoken}, Servers: map[string]proc.Server{sinkServer: serveSink, link.Name: link.Serve}, Flags: use.flags, Choose: use.choose, Server: use.server,
 		Options: []lab.Option{
 			{Name: "rows", Values: rows},
 			{Name: "size", Values: []string{"16KB", "200B"}},

@@ -178,27 +178,11 @@ const maxParameters = 65535
 
 // statements are the rows as INSERT ... VALUES ... ON CONFLICT DO UPDATE, the page's
 // statement, with as many rows in each as the protocol allows.
-func statements(table string, rows [][]any) []statement {
+func (t *target) statements() []statement {
 	var list []statement
-	columns := columnsOf(len(rows[0]))
-	for chunk := range slices.Chunk(rows, maxParameters/len(columns)) {
-		sql := []byte("insert into " + table + " (" + quoted(columns) + ") values ")
-		args := make([]any, 0, len(chunk)*len(columns))
-		for i, row := range chunk {
-			for j, value := range row {
-				switch {
-				case j > 0:
-					sql = append(sql, ", $"...)
-				case i > 0:
-					sql = append(sql, "), ($"...)
-				default:
-					sql = append(sql, "($"...)
-				}
-				args = append(args, value)
-				sql = strconv.AppendInt(sql, int64(len(args)), 10)
-			}
-		}
-		list = append(list, statement{string(updating(append(sql, ')'), columns)), args})
+	for chunk := range slices.Chunk(t.rows, maxParameters/len(t.types)) {
+		sql := t.write("upsert", "values "+t.placeholders("upsert", len(chunk)))
+		list = append(list, statement{sql, slices.Concat(chunk...)})
 	}
 	return list
 }
@@ -206,17 +190,11 @@ func statements(table string, rows [][]any) []statement {
 // quoted is a list of columns.
 func quoted(columns []string) string { return `"` + strings.Join(columns, `", "`) + `"` }
 
-// onConflict updates the row that has the key.
-var onConflict = string(updating(nil, columns))
-
-// updating appends what updates the row that has the key.
-func updating(sql []byte, columns []string) []byte {
-	with := " on conflict (id) do update set "
+// updating is the clause that updates the row that has the key.
+func updating(columns []string) string {
+	var set []string
 	for _, c := range columns[1:] {
-		for _, part := range []string{with, `"`, c, `" = excluded."`, c, `"`} {
-			sql = append(sql, part...)
-		}
-		with = ", "
+		set = append(set, fmt.Sprintf("%q = excluded.%[1]q", c))
 	}
-	return sql
+	return " on conflict (id) do update set " + strings.Join(set, ", ")
 }
