@@ -54,9 +54,10 @@ func original(data []byte, m proto.Message, o proto.UnmarshalOptions) (protoifac
 	return runtime.Original(in.Message).Unmarshal(in)
 }
 
-// overlooks reports whether protobuf-go gives no error for what a message lacked before a merge.
+// overlooks reports whether protobuf-go gives no error for what a message lacked before a merge, or
+// for what one lacks that is not hooked.
 func overlooks(data, before []byte, m message) bool {
-	if before == nil || theirs(before, m, proto.UnmarshalOptions{AllowPartial: true}) != nil {
+	if before == nil && runtime.Hooked(m) || theirs(before, m, proto.UnmarshalOptions{AllowPartial: true}) != nil {
 		return false
 	}
 	out, err := original(data, m, proto.UnmarshalOptions{})

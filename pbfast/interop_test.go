@@ -40,7 +40,7 @@ func TestUnderTheCollector(t *testing.T) {
 	}
 }
 
-// The same on a 32-bit machine, on a big-endian one, with the newest protobuf-go, and with the
+// The same on a 32-bit machine, on ARM, on a big-endian one, with the newest protobuf-go, and with the
 // oldest that go.mod allows and the oldest Go.
 func TestElsewhere(t *testing.T) {
 	if os.Getenv("POSTAGE_LONG") == "" {
@@ -58,12 +58,14 @@ func TestElsewhere(t *testing.T) {
 	t.Run("386", func(t *testing.T) {
 		goCommand(t, []string{"GOARCH=386"}, "test", "-vet=off", overlay, "-run", agreement, ".")
 	})
-	t.Run("s390x", func(t *testing.T) {
-		if _, err := exec.LookPath("qemu-s390x"); err != nil {
-			t.Skip("needs Debian's qemu-user: ", err)
-		}
-		goCommand(t, []string{"GOARCH=s390x"}, "test", "-vet=off", overlay, "-exec", "qemu-s390x", "-timeout", "20m", "-run", agreement, ".")
-	})
+	for arch, emulator := range map[string]string{"arm64": "qemu-aarch64", "s390x": "qemu-s390x"} {
+		t.Run(arch, func(t *testing.T) {
+			if _, err := exec.LookPath(emulator); err != nil {
+				t.Skip("needs Debian's qemu-user: ", err)
+			}
+			goCommand(t, []string{"GOARCH=" + arch}, "test", "-vet=off", overlay, "-exec", emulator, "-timeout", "20m", "-run", agreement, ".")
+		})
+	}
 	t.Run("oldest protobuf-go and Go", func(t *testing.T) {
 		mod, err := os.ReadFile("go.mod")
 		if err != nil {
