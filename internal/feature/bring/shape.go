@@ -103,23 +103,21 @@ func (sh *shaper) shape(s *seen, path string) *shape {
 	}
 	switch s.kinds[0].kind {
 	case "a string":
-		kind := s.stringType()
+		kind := s.strings.typed()
 		if kind != "string" && !sh.typed {
 			sh.strings = append(sh.strings, fmt.Sprintf("%s (%s)", strings.TrimPrefix(path, "."), kind))
 			kind = "string"
 		}
-		return &shape{kind: kind, words: s.enumerated}
+		return &shape{kind: kind, words: s.strings.words}
 	case "a boolean":
 		return &shape{kind: "bool"}
 	case "a number":
-		switch {
-		case s.fraction && s.wide:
+		switch n := s.numbers; {
+		case n.fraction && n.wide, !n.fraction && n.large && n.negative:
 			return sh.text(path, "numbers that neither a double nor an integer holds")
-		case s.fraction:
+		case n.fraction:
 			return &shape{kind: "double"}
-		case s.large && s.negative:
-			return sh.text(path, "numbers that neither a double nor an integer holds")
-		case s.large:
+		case n.large:
 			return &shape{kind: "uint64"}
 		}
 		return &shape{kind: "int64"}
