@@ -83,7 +83,7 @@ func shaped(root *seen, file, name string, typed bool) (*Schema, error) {
 // top returns the shape of the samples. A dictionary is a message with one map.
 func (sh *shaper) top(root *seen) *shape {
 	if len(root.order) >= manyKeys && root.mapValue() != nil {
-		return sh.within(root, "")
+		return sh.element(root, "")
 	}
 	return sh.message(root, "")
 }
@@ -125,16 +125,16 @@ func (sh *shaper) shape(s *seen, path string) *shape {
 		if s.element.null != 0 {
 			return sh.text(path, fmt.Sprintf("null among its elements at line %d", s.element.null))
 		}
-		return &shape{kind: "list", element: sh.within(s.element, path+"[]")}
+		return &shape{kind: "list", element: sh.element(s.element, path+"[]")}
 	}
 	if value := s.mapValue(); value != nil {
-		return &shape{kind: "map", element: sh.within(value, path+".*")}
+		return &shape{kind: "map", element: sh.element(value, path+".*")}
 	}
 	return sh.message(s, path)
 }
 
-// within returns the shape of an element. It wraps a list or a map in a message.
-func (sh *shaper) within(s *seen, path string) *shape {
+// element returns the shape of an element. It wraps a list or a map in a message.
+func (sh *shaper) element(s *seen, path string) *shape {
 	element := sh.shape(s, path)
 	if element.kind != "list" && element.kind != "map" {
 		return element

@@ -15,7 +15,7 @@ func TestPacked(t *testing.T) {
 			Metrics: map[string]float64{record.PackedBytes: size, record.ClientCPU: 1000},
 		}
 	}
-	of := func(ratio, low, high float64) verdict.Comparison {
+	comparison := func(ratio, low, high float64) verdict.Comparison {
 		return verdict.Comparison{Interval: verdict.Interval{Value: ratio, Low: low, High: high}}
 	}
 	base := row("pack=none", 1000, nil)
@@ -24,12 +24,12 @@ func TestPacked(t *testing.T) {
 		ratio verdict.Comparison
 		pays  string
 	}{
-		{500, of(2, 1.5, 3), "4,000 (2,000 to 8,000)"},
-		{500, of(1.1, 0.9, 1.5), "at least 8,000"},
-		{500, of(0.5, 0.4, 0.6), "always"},
-		{1000, of(2, 1.5, 3), "never"},
-		{1001, of(0.4, 0.3, 0.5), "never"},
-		{0, of(2, 1.5, 3), "n/a"},
+		{500, comparison(2, 1.5, 3), "4,000 (2,000 to 8,000)"},
+		{500, comparison(1.1, 0.9, 1.5), "at least 8,000"},
+		{500, comparison(0.5, 0.4, 0.6), "always"},
+		{1000, comparison(2, 1.5, 3), "never"},
+		{1001, comparison(0.4, 0.3, 0.5), "never"},
+		{0, comparison(2, 1.5, 3), "n/a"},
 	} {
 		r := row("pack=s2", test.size, &test.ratio)
 		c := &verdict.CaseResult{Baseline: base, Rows: []*verdict.Result{base, r}}
