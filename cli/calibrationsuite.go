@@ -17,17 +17,17 @@ const calibrationStage = "calibrate"
 // calibrationSuite makes comparisons with a known result from a contender: each case has it
 // as baseline, again as control (an A/A comparison), and slowed by each of injectedSlowdowns in
 // turn. They are cases like all others and go through the same conductor.
-func calibrationSuite(of *lab.Entry, comparisons int) lab.Suite {
+func calibrationSuite(entry *lab.Entry, comparisons int) lab.Suite {
 	suite := lab.Suite{Stage: calibrationStage}
 	for i := range comparisons {
 		by := injectedSlowdowns[i%len(injectedSlowdowns)]
-		original, slowed := of.Contender, of.Contender
+		original, slowed := entry.Contender, entry.Contender
 		original.Name, slowed.Name = "code=original", slowedName(by)
 		slowed.Open = func(ctx context.Context, env lab.Env) (lab.Instance, error) {
-			instance, err := of.Contender.Open(ctx, env)
+			instance, err := entry.Contender.Open(ctx, env)
 			return &slow{Instance: instance, by: by}, err
 		}
-		c := *of.Case
+		c := *entry.Case
 		c.Name = fmt.Sprintf("Calibrate/comparison=%d", i+1)
 		c.Baseline, c.Contenders = original.Name, []lab.Contender{original, slowed}
 		suite.Cases = append(suite.Cases, c)

@@ -398,9 +398,9 @@ func TestContributing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, over := t.TempDir(), map[string]string{}
+	folder, changed := t.TempDir(), map[string]string{}
 	write := func(path, text string) {
-		over[filepath.Join(root, path)] = filepath.Join(folder, filepath.Base(path))
+		changed[filepath.Join(root, path)] = filepath.Join(folder, filepath.Base(path))
 		if err := os.WriteFile(filepath.Join(folder, filepath.Base(path)), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -416,12 +416,12 @@ func TestContributing(t *testing.T) {
 		t.Fatal("suite.go does not have the line that the new one goes after")
 	}
 	write("stage/encode/suite.go", strings.Replace(string(text), neighbour, neighbour+code[1], 1))
-	overlay, err := json.Marshal(map[string]any{"Replace": over})
+	overlay, err := json.Marshal(map[string]any{"Replace": changed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	write("overlay.json", string(overlay))
-	with := func(args ...string) string {
+	running := func(args ...string) string {
 		cmd := exec.Command("go", append([]string{args[0], "-overlay=" + filepath.Join(folder, "overlay.json")}, args[1:]...)...)
 		// Everybody's proofs: the longer ones run with that package.
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "POSTAGE_LONG=")
@@ -435,10 +435,10 @@ func TestContributing(t *testing.T) {
 	}
 	args := wordsOf(strings.TrimSpace(fenced(t, "CONTRIBUTING.md", "sh")[0]))
 	args = append(args[1:3], append(shortened(args[3:]), "--out", filepath.Join(folder, "r.txt"))...)
-	if out := with(args...); !regexp.MustCompile(`(?m)^json/\S*nt=yes +[0-9]`).MatchString(out) {
+	if out := running(args...); !regexp.MustCompile(`(?m)^json/\S*nt=yes +[0-9]`).MatchString(out) {
 		t.Errorf("the new row has no figures:\n%s", out)
 	}
-	with("test", "./stage/encode", "-run", "Prove")
+	running("test", "./stage/encode", "-run", "Prove")
 }
 
 // docs/dependencies.md justifies every module that is required directly, and no others but the modules of

@@ -12,12 +12,12 @@ import (
 // formFlags are the flags that say how a result is printed.
 type formFlags struct{ report.Form }
 
-// register adds them to a command that has tables, with which others they cannot be combined.
-func (f *formFlags) register(cmd *cobra.Command, without ...string) {
+// register adds them to a command that has tables. They exclude each other, and clashes.
+func (f *formFlags) register(cmd *cobra.Command, clashes ...string) {
 	cmd.Flags().BoolVar(&f.JSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&f.Markdown, "markdown", false, "print Markdown, as GitHub shows it")
 	cmd.Flags().BoolVar(&f.Wide, "wide", false, "print all columns, however wide")
-	cmd.MarkFlagsMutuallyExclusive(append([]string{"json", "markdown", "wide"}, without...)...)
+	cmd.MarkFlagsMutuallyExclusive(append([]string{"json", "markdown", "wide"}, clashes...)...)
 }
 
 // form is what was asked for, in colour where standard output is a terminal that shows it, and the

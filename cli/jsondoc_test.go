@@ -42,8 +42,8 @@ var kinds = map[reflect.Type]string{
 }
 
 // fields are a form's fields with their types, in order: "rows[].ns_op` | figure or null".
-func fields(prefix string, of reflect.Type) (all []string) {
-	for _, f := range reflect.VisibleFields(of) {
+func fields(prefix string, form reflect.Type) (all []string) {
+	for _, f := range reflect.VisibleFields(form) {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && tag == "" || tag == "-" || !f.IsExported() {
 			continue

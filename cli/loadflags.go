@@ -72,22 +72,17 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.StringVar(&f.data, "data", "", "CSV `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format) or HAR `file`, at their recorded times")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
-	f.registerTrust(flags)
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "`field`, name: value, may be repeated")
+	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
+	flags.StringVar(&f.ca, "ca", "", "PEM `file` with the certificates to trust")
+	flags.StringVar(&f.cert, "cert", "", "PEM `file` with a certificate to show to the server (mTLS)")
+	flags.StringVar(&f.key, "key", "", "PEM `file` with its key")
 	flags.BoolVar(&f.tickets, "tls-tickets", false, "keep the server's TLS tickets: connections after the first resume its session")
 	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file`, or a descriptor set, that describes the method, for servers without reflection")
 	flags.StringArrayVarP(&f.protoPaths, "proto-path", "I", nil, "`folder` that --proto-file's imports are looked for in, may be repeated")
 	flags.IntVar(&f.messages, "messages", 1, "messages to send on each stream, for gRPC methods that take several; for sse, events to wait for (0: all)")
 	flags.Int64VarP(&f.most, "max-requests", "n", 0, "send no more than this many")
 	flags.StringVar(&f.connectTo, "connect-to", "", "connect to this `address` (host:port, or the path of a UNIX socket) in place of the URL's")
-}
-
-// registerTrust registers the flags that postage profile has too.
-func (f *loadFlags) registerTrust(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&f.headers, "header", "H", nil, "`field`, name: value, may be repeated")
-	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
-	flags.StringVar(&f.ca, "ca", "", "PEM `file` with the certificates to trust")
-	flags.StringVar(&f.cert, "cert", "", "PEM `file` with a certificate to show to the server (mTLS)")
-	flags.StringVar(&f.key, "key", "", "PEM `file` with its key")
 }
 
 // registerOutput registers the flags that say what a success is, and what is written.

@@ -4,19 +4,12 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"debug/buildinfo"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +19,6 @@ import (
 // profileFlags are the flags of `postage profile`.
 type profileFlags struct {
 	formFlags
-	seconds   int
-	sending   loadFlags // header, insecure, ca, cert and key
 	owners    string
 	main      string
 	label     string
@@ -38,14 +29,15 @@ type profileFlags struct {
 func profileCommand() *cobra.Command {
 	var f profileFlags
 	cmd := &cobra.Command{
-		Use:   "profile URL|FILE...",
+		Use:   "profile FILE...",
 		Short: "Where a service spends on messages, and what a change would save",
-		Long: `Reads profiles of a service: of CPU time and, to share out the garbage, of allocations. They are files in pprof's
-format, or URLs of servers with net/http/pprof, whose profiles are taken at the same time. Several of each, of many replicas, are added up.
+		Long: `Reads profiles of a service in pprof's format: of CPU time and, to share out the garbage, of allocations.
+Several of each, of many replicas, are added up.
 
 Each sample belongs to the nearest caller that is not a helper, such as runtime or strings: a library, or your own code, also where a library calls it back.
 What a change would save is that share times the ratio that your own message's record has: --with. Nothing leaves this machine.`,
-		Example: `  postage profile http://localhost:6060 --seconds 30
+		Example: `  curl -o cpu.pprof 'http://host:6060/debug/pprof/profile?seconds=30' &
+  curl -o allocs.pprof 'http://host:6060/debug/pprof/allocs?seconds=30'; wait
   postage profile cpu.pprof allocs.pprof
   postage profile cpu.pprof allocs.pprof --with .postage/runs/latest`,
 		Args: cobra.MinimumNArgs(1),
@@ -55,8 +47,6 @@ What a change would save is that share times the ratio that your own message's r
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.seconds, "seconds", 30, "how many `seconds` to profile servers")
-	f.sending.registerTrust(flags)
 	flags.StringVar(&f.owners, "owners", "", "`file` with further libraries, a line each: path, stage, operation (docs/profile.md)")
 	flags.StringVar(&f.main, "main", "", "`path` of your own module (default: what the profiled program says, if it is on this machine)")
 	flags.StringVar(&f.label, "label", "", "only the CPU time of samples with this `label`, such as endpoint=/render")
@@ -68,8 +58,6 @@ What a change would save is that share times the ratio that your own message's r
 
 func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	switch {
-	case f.seconds < 1:
-		return errors.New("--seconds: want at least 1")
 	case f.label != "" && !strings.Contains(f.label, "="):
 		return fmt.Errorf("--label %s: want a name and a value, such as endpoint=/render", f.label)
 	case f.anyFormat && f.with == "":
@@ -88,7 +76,7 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 			return fmt.Errorf("--owners: %w", err)
 		}
 	}
-	s, err := f.summary(cmd, table, args)
+	s, err := f.summary(table, args)
 	if err != nil {
 		return err
 	}
@@ -106,17 +94,13 @@ func runProfile(cmd *cobra.Command, args []string, f *profileFlags) error {
 	return profile.Print(cmd.OutOrStdout(), s, f.form(cmd))
 }
 
-// summary reads the profiles from files and servers, and adds them up.
-func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names []string) (*profile.Summary, error) {
-	sources, urls := []*profile.Source{}, []string{}
+// summary reads the profiles and adds them up.
+func (f *profileFlags) summary(table *profile.Owners, names []string) (*profile.Summary, error) {
+	var sources []*profile.Source
 	for _, name := range names {
-		if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
-			urls = append(urls, name)
-			continue
-		}
 		file, err := os.Open(name)
-		if err != nil && strings.Contains(name, ":") {
-			return nil, hinted(err, "a server's URL begins with http:// or https://")
+		if err != nil && strings.Contains(name, "://") {
+			return nil, hinted(err, "fetch it first: curl -o cpu.pprof '"+strings.TrimSuffix(name, "/")+"/debug/pprof/profile?seconds=30'")
 		} else if err != nil {
 			return nil, err
 		}
@@ -126,13 +110,6 @@ func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names 
 			return nil, err
 		}
 		sources = append(sources, source)
-	}
-	if len(urls) > 0 {
-		fetched, err := f.fetch(cmd, urls)
-		if err != nil {
-			return nil, err
-		}
-		sources = append(sources, fetched...)
 	}
 	table.Main = f.main
 	for _, source := range sources {
@@ -149,92 +126,4 @@ func (f *profileFlags) summary(cmd *cobra.Command, table *profile.Owners, names 
 		sources = slices.DeleteFunc(sources, func(s *profile.Source) bool { return s.Kind == profile.Allocations })
 	}
 	return profile.Summarize(table, sources)
-}
-
-// fetch takes the profiles of servers, all at the same time.
-func (f *profileFlags) fetch(cmd *cobra.Command, names []string) ([]*profile.Source, error) {
-	target, err := f.sending.bareTarget()
-	if err != nil {
-		return nil, err
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = target.TLS
-	client := &http.Client{Transport: transport}
-	longest := secondsOf(names, f.seconds)
-	patience := time.Duration(longest)*time.Second + time.Minute
-	ctx, cancel := context.WithTimeoutCause(cmd.Context(), patience, fmt.Errorf("no answer within %v", patience))
-	defer cancel()
-	var wanted []string
-	for _, name := range names {
-		u, err := url.Parse(name)
-		if err != nil {
-			return nil, err
-		}
-		root, kind, _ := strings.Cut(u.Path+"/", "/debug/pprof/")
-		if strings.Trim(kind, "/") != "" || strings.HasSuffix(u.Path, ".pprof") {
-			wanted = append(wanted, name)
-			continue
-		}
-		u.Path = root
-		for _, kind := range []string{"profile", "allocs"} {
-			one := u.JoinPath("debug/pprof", kind)
-			one.RawQuery = fmt.Sprintf("seconds=%d", f.seconds)
-			wanted = append(wanted, one.String())
-		}
-	}
-	say(cmd, "profiling for %d seconds", longest)
-	found, failed := make([]*profile.Source, len(wanted)), make(chan error)
-	for i, name := range wanted {
-		go func() {
-			var err error
-			found[i], err = fetchProfile(ctx, client, name, target.Request.Header)
-			failed <- err
-		}()
-	}
-	for range wanted {
-		if one := <-failed; one != nil && err == nil {
-			err = one
-			cancel()
-		}
-	}
-	return found, err
-}
-
-// secondsOf is how many seconds the longest profile takes, at least least: a URL may ask for more.
-func secondsOf(names []string, least int) int {
-	for _, name := range names {
-		if u, err := url.Parse(name); err == nil {
-			seconds, _ := strconv.Atoi(u.Query().Get("seconds"))
-			least = max(least, seconds)
-		}
-	}
-	return least
-}
-
-// get sends a request with the fields of --header, and returns an error unless the status is 200.
-func get(ctx context.Context, client *http.Client, name string, header http.Header) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	request.Header, request.Host = header.Clone(), cmp.Or(header.Get("Host"), request.Host)
-	response, err := client.Do(request)
-	if err == nil && response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 200))
-		_ = response.Body.Close()
-		line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-		if err = fmt.Errorf("%s: %s: %.80q", request.URL.Redacted(), response.Status, line); response.StatusCode == http.StatusNotFound {
-			err = hinted(err, "the server must import net/http/pprof; if it serves its profiles elsewhere, give their own URLs")
-		}
-	}
-	return response, err
-}
-
-func fetchProfile(ctx context.Context, client *http.Client, name string, header http.Header) (*profile.Source, error) {
-	response, err := get(ctx, client, name, header)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	return profile.Read(response.Request.URL.Redacted(), response.Body)
 }

@@ -43,7 +43,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	if _, ok := c.cfg.Transport.(*http.Transport); !ok || len(body) == 0 { // it may read the deadline, or keep working until the context ends; and no body tells nothing
 		defer limit.end()
 		trace = new(writeTrace)
-		ctx = httptrace.WithClientTrace(deadlineContext{ctx, limit.until}, &httptrace.ClientTrace{
+		ctx = httptrace.WithClientTrace(deadlineContext{ctx, limit.deadline}, &httptrace.ClientTrace{
 			GetConn:      func(string) { trace.traced.Store(true) },
 			WroteHeaders: func() { trace.headersWritten.Store(true) },
 		})
@@ -105,11 +105,11 @@ func (c *Client) checkClock(response *http.Response, expires int64) error {
 	if err != nil || left > 0 && left <= maxTokenLife {
 		return nil
 	}
-	off, direction := c.cfg.now().Sub(theirs).Round(time.Minute), "ahead of"
-	if off < 0 {
+	offset, direction := c.cfg.now().Sub(theirs).Round(time.Minute), "ahead of"
+	if offset < 0 {
 		direction = "behind"
 	}
-	return fmt.Errorf("webpush: this machine's clock is %s %s the push service's, so that our token is not valid there", off.Abs(), direction)
+	return fmt.Errorf("webpush: this machine's clock is %s %s the push service's, so that our token is not valid there", offset.Abs(), direction)
 }
 
 // readReason reads the first bytes of the answer and leaves the rest, however long or slow it is.

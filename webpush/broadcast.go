@@ -137,7 +137,7 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 func (b *broadcast) lane(name string) *lane {
 	l, ok := b.lanes[name]
 	if !ok {
-		l = &lane{b: b, origin: b.job.client.origin(name), pool: b.pools.of(name), window: window{size: 1}, progress: time.Now()}
+		l = &lane{b: b, origin: b.job.client.origin(name), pool: b.pools.poolOf(name), window: window{size: 1}, progress: time.Now()}
 		b.lanes[name] = l
 	}
 	return l

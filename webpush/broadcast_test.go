@@ -83,12 +83,12 @@ func TestBroadcast(t *testing.T) {
 func TestBroadcastIsBounded(t *testing.T) {
 	t.Parallel()
 	service := newService(t)
-	var under, most atomic.Int32
+	var running, most atomic.Int32
 	transport := service.Transport()
 	client := newClient(t, service, webpush.Config{Limits: webpush.Limits{Concurrency: 4}, Retry: webpush.Retry{Base: 20 * time.Second, Max: 20 * time.Second},
 		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-			n := under.Add(1)
-			defer under.Add(-1)
+			n := running.Add(1)
+			defer running.Add(-1)
 			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 			}
 			return transport.RoundTrip(r)

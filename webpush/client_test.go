@@ -384,18 +384,18 @@ func TestCancelDuringSend(t *testing.T) {
 			service := newService(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			soon := func() { time.AfterFunc(100*time.Millisecond, cancel) }
+			interrupt := func() { time.AfterFunc(100*time.Millisecond, cancel) }
 			transport := service.Transport()
 			defer transport.CloseIdleConnections()
 			client := newClient(t, service, webpush.Config{Retry: webpush.Retry{Base: time.Hour, Max: time.Hour},
 				Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-					defer soon() // the answer is there: the wait begins
+					defer interrupt() // the answer is there: the wait begins
 					return transport.RoundTrip(r)
 				})})
 			service.Inject(func(x *pushtest.Exchange) {
 				if name == "stall" {
 					io.Copy(io.Discard, x.Request.Body) //nolint:errcheck // its end says that the whole request is there
-					soon()
+					interrupt()
 				}
 				fault(x)
 			})

@@ -253,12 +253,12 @@ func TestRate(t *testing.T) {
 func TestOnGone(t *testing.T) {
 	service := newService(t)
 	var mu sync.Mutex
-	var gone []string
+	var ended []string
 	client := newClient(t, service, webpush.Config{
 		OnGone: func(_ context.Context, sub webpush.Subscription) {
 			mu.Lock()
 			defer mu.Unlock()
-			gone = append(gone, sub.Endpoint())
+			ended = append(ended, sub.Endpoint())
 		},
 	})
 	browsers, subs := audience(t, service, 3)
@@ -268,8 +268,8 @@ func TestOnGone(t *testing.T) {
 	for range client.Broadcast(t.Context(), slices.Values(subs[:2]), []byte("x"), webpush.Options{}) {
 	}
 	_ = sendTo(t, client, subs[2])
-	if !slices.Equal(gone, []string{subs[1].Endpoint(), subs[2].Endpoint()}) {
-		t.Errorf("%d gone", len(gone))
+	if !slices.Equal(ended, []string{subs[1].Endpoint(), subs[2].Endpoint()}) {
+		t.Errorf("%d gone", len(ended))
 	}
 }
 

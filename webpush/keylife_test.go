@@ -61,10 +61,10 @@ func TestKeyIsAskedForOutOfOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, back := range []time.Duration{100 * time.Millisecond, time.Minute} {
-		same := back < time.Second
-		if pair, err := k.get("x", now.Add(-back)); err != nil || (pair == first) != same {
-			t.Errorf("%v before: %v, the same key: %v, want %v", back, err, pair == first, same)
+	for _, step := range []time.Duration{100 * time.Millisecond, time.Minute} {
+		same := step < time.Second
+		if pair, err := k.get("x", now.Add(-step)); err != nil || (pair == first) != same {
+			t.Errorf("%v before: %v, the same key: %v, want %v", step, err, pair == first, same)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (l *lane) startLocked() {
 		return
 	}
 	now := time.Now()
-	for due := l.dueOrWaitLocked(now); due > 0 && l.workers.running < l.window.size && l.pool.acquire(l); due-- {
+	for ready := l.dueOrWaitLocked(now); ready > 0 && l.workers.running < l.window.size && l.pool.acquire(l); ready-- {
 		if !l.b.crew.spawn(l.work) {
 			l.pool.release(false)
 			return
@@ -286,11 +286,11 @@ func (l *lane) tick(now time.Time) (given []*delivery) {
 	}
 	end := now.Add(l.origin.pause(now))
 	l.queue.late = slices.DeleteFunc(l.queue.late, func(d *delivery) bool {
-		over := d.left(end) <= 0
-		if over {
+		expired := d.left(end) <= 0
+		if expired {
 			given = append(given, d)
 		}
-		return over
+		return expired
 	})
 	return given
 }
@@ -339,7 +339,7 @@ type pool struct {
 // pools keep the services that [KnownPushService] knows apart from all others.
 type pools struct{ known, unknown pool }
 
-func (p *pools) of(origin string) *pool {
+func (p *pools) poolOf(origin string) *pool {
 	if KnownPushService(origin) {
 		return &p.known
 	}

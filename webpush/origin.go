@@ -32,7 +32,7 @@ const (
 // be our mistake or its own: nothing is concluded until it has taken a message again.
 type origin struct {
 	mu      sync.Mutex
-	until   time.Time // paused
+	resumes time.Time // paused
 	decided time.Time // when it came into doubt, or was paused
 	asked   time.Time // until when the service asked to be left alone
 	backoff time.Duration
@@ -49,14 +49,14 @@ type origin struct {
 func (o *origin) pause(now time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return max(o.until.Sub(now), 0)
+	return max(o.resumes.Sub(now), 0)
 }
 
 // deferral is how much longer the service asked to be left alone, or will be, and why.
 func (o *origin) deferral(now time.Time) (retryAfter time.Duration, cause error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return max(o.until.Sub(now), o.asked.Sub(now), 0), errors.New(cmp.Or(o.cause, "the service takes nothing"))
+	return max(o.resumes.Sub(now), o.asked.Sub(now), 0), errors.New(cmp.Or(o.cause, "the service takes nothing"))
 }
 
 // inDoubt reports whether the last answers were refusals.
@@ -137,7 +137,7 @@ func (o *origin) note(d *delivery, outcome Outcome, a *answer, now time.Time) (s
 	}
 	o.backoff = min(max(2*o.backoff, 2*d.job.client.cfg.Retry.Base), maxPause)
 	wait := min(o.backoff/2+rand.N(o.backoff/2+1), longest)
-	o.until, o.decided = now.Add(wait), now
+	o.resumes, o.decided = now.Add(wait), now
 	o.cause = "the service is paused since it answered others: " + d.refusal(outcome, a).answer()
 	if run == &o.failed || o.suspect {
 		return false

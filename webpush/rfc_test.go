@@ -73,12 +73,12 @@ func TestRFC8291Example(t *testing.T) {
 // and crypto/hmac, through the hash's state and without.
 func TestScheduleAgainstStandardLibrary(t *testing.T) {
 	w := newWorkload(t)
-	withState, without := newSchedule(), newSchedule()
+	withState, stateless := newSchedule(), newSchedule()
 	if withState.state == nil {
 		t.Error("the SHA-256 here does not give its state as expected: correct, but slower than it could be")
 	}
-	without.state = nil
-	for _, s := range []*schedule{withState, without} {
+	stateless.state = nil
+	for _, s := range []*schedule{withState, stateless} {
 		for length := range 184 {
 			key, message := make([]byte, 1+length%64), make([]byte, length)
 			rand.Read(key)

@@ -34,13 +34,13 @@ func appleKeyMismatch() pushtest.Fault {
 // bytes in base64 is refused (autopush-rs, autoendpoint/src/routers/fcm/settings.rs; the answer as
 // in SherClockHolmes/webpush-go issue 23).
 func autopushBridge(x *pushtest.Exchange) {
-	over := (int(x.Request.ContentLength)*4+2)/3 - 4096
-	if over <= 0 {
+	excess := (int(x.Request.ContentLength)*4+2)/3 - 4096
+	if excess <= 0 {
 		x.Accept(x.Writer)
 		return
 	}
 	text := `{"code":413,"errno":104,"message":"This message is intended for a constrained device and is limited to 3070 bytes. Converted buffer too long by %d bytes"}`
-	pushtest.Answer(http.StatusRequestEntityTooLarge, fmt.Sprintf(text, over))(x)
+	pushtest.Answer(http.StatusRequestEntityTooLarge, fmt.Sprintf(text, excess))(x)
 }
 
 func sendError(t *testing.T, err error) *webpush.SendError {

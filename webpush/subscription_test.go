@@ -132,11 +132,11 @@ func TestSubscriptionJSONRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back map[string]Subscription
-	if err := json.Unmarshal(text, &back); err != nil {
+	var reread map[string]Subscription
+	if err := json.Unmarshal(text, &reread); err != nil {
 		t.Fatal(err)
 	}
-	if got := back["of"]; got.Endpoint() != sub.Endpoint() || string(got.JSON()) != string(sub.JSON()) || got.ServerKey() != keys.PublicKey() || !back["none"].IsZero() {
+	if got := reread["of"]; got.Endpoint() != sub.Endpoint() || string(got.JSON()) != string(sub.JSON()) || got.ServerKey() != keys.PublicKey() || !reread["none"].IsZero() {
 		t.Errorf("came back as %s", text)
 	}
 	if _, err := NewSubscription("https://push.example/x", testP256dh, testAuth, WithServerKey(testAuth)); err == nil {

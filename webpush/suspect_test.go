@@ -26,7 +26,7 @@ type loner struct {
 	answer   func(n int) *http.Response
 	requests int
 	accepted map[int]int
-	gone     map[string]int
+	ended    map[string]int
 	suspects []*webpush.SendError
 }
 
@@ -48,13 +48,13 @@ func (s *loner) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // client makes one for the service.
 func (s *loner) client(t *testing.T) *webpush.Client {
-	s.accepted, s.gone = make(map[int]int), make(map[string]int)
+	s.accepted, s.ended = make(map[int]int), make(map[string]int)
 	return newClient(t, nil, webpush.Config{
 		Transport: s, Retry: webpush.Retry{Attempts: 3},
 		OnGone: func(_ context.Context, sub webpush.Subscription) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.gone[sub.Endpoint()]++
+			s.ended[sub.Endpoint()]++
 		},
 		OnSuspect: func(_ context.Context, err *webpush.SendError) {
 			s.mu.Lock()
@@ -95,11 +95,11 @@ func TestMistakeIsNotFinal(t *testing.T) {
 				s := &loner{answer: func(int) *http.Response { return refusal() }}
 				client := s.client(t)
 				open, counts := s.send(t, client, subs)
-				if len(open) != len(subs) || s.requests > 60 || len(s.gone) > 0 || len(s.suspects) != 1 {
-					t.Errorf("%d of %d are open after %d requests, %d told as gone, %d suspicions: %v", len(open), len(subs), s.requests, len(s.gone), len(s.suspects), counts)
+				if len(open) != len(subs) || s.requests > 60 || len(s.ended) > 0 || len(s.suspects) != 1 {
+					t.Errorf("%d of %d are open after %d requests, %d told as gone, %d suspicions: %v", len(open), len(subs), s.requests, len(s.ended), len(s.suspects), counts)
 				}
 				err := sendTo(t, client, subs[0])
-				if !errors.Is(err, webpush.Deferred) && !errors.Is(err, webpush.Suspect) || len(s.gone) > 0 {
+				if !errors.Is(err, webpush.Deferred) && !errors.Is(err, webpush.Suspect) || len(s.ended) > 0 {
 					t.Errorf("one more: %v", err)
 				}
 				time.Sleep(time.Hour)
@@ -130,8 +130,8 @@ func TestGoneForAMinute(t *testing.T) {
 			t.Errorf("%v, %d suspicions", counts, len(s.suspects))
 		}
 		for i, sub := range subs {
-			if want := ended(i); s.gone[sub.Endpoint()] == 1 != want || s.accepted[i] == 1 == want {
-				t.Errorf("%d: told as gone %d times, accepted %d times", i, s.gone[sub.Endpoint()], s.accepted[i])
+			if want := ended(i); s.ended[sub.Endpoint()] == 1 != want || s.accepted[i] == 1 == want {
+				t.Errorf("%d: told as gone %d times, accepted %d times", i, s.ended[sub.Endpoint()], s.accepted[i])
 			}
 		}
 	})
@@ -151,8 +151,8 @@ func TestGoneForAMoment(t *testing.T) {
 				return answerWith(201)
 			}
 			open, counts := s.send(t, s.client(t), subs)
-			if len(open) > 0 || len(s.accepted) != 450 || len(s.gone) != 50 {
-				t.Errorf("from request %d: %d accepted, %d told as gone: %v", from, len(s.accepted), len(s.gone), counts)
+			if len(open) > 0 || len(s.accepted) != 450 || len(s.ended) != 50 {
+				t.Errorf("from request %d: %d accepted, %d told as gone: %v", from, len(s.accepted), len(s.ended), counts)
 			}
 		})
 	}
@@ -180,8 +180,8 @@ func TestManyAreGone(t *testing.T) {
 				}}
 				begun := time.Now()
 				open, counts := s.send(t, s.client(t), subs[:c.size])
-				if len(open) > 0 || counts[webpush.Gone] != len(s.gone) || time.Since(begun) > 2*time.Minute {
-					t.Errorf("after %s %d are open, %d told as gone: %v", time.Since(begun), len(open), len(s.gone), counts)
+				if len(open) > 0 || counts[webpush.Gone] != len(s.ended) || time.Since(begun) > 2*time.Minute {
+					t.Errorf("after %s %d are open, %d told as gone: %v", time.Since(begun), len(open), len(s.ended), counts)
 				}
 			})
 		})
@@ -215,8 +215,8 @@ func TestSendIsNotFooled(t *testing.T) {
 		for _, sub := range subs {
 			counts[sendError(t, sendTo(t, client, sub)).Outcome]++
 		}
-		if len(s.gone) != 19 || counts[webpush.Gone] != 19 || counts[webpush.Suspect] == 0 {
-			t.Errorf("%d told as gone: %v", len(s.gone), counts)
+		if len(s.ended) != 19 || counts[webpush.Gone] != 19 || counts[webpush.Suspect] == 0 {
+			t.Errorf("%d told as gone: %v", len(s.ended), counts)
 		}
 	})
 }
@@ -248,8 +248,8 @@ func TestCauses(t *testing.T) {
 	if e := sendError(t, sendTo(t, client, sub)); e.Reason != "The Token obtained from the Token Provider is wrong" {
 		t.Errorf("WNS's: %v", e)
 	}
-	var gone atomic.Int32
-	client = newClient(t, nil, webpush.Config{OnGone: func(context.Context, webpush.Subscription) { gone.Add(1) }})
+	var told atomic.Int32
+	client = newClient(t, nil, webpush.Config{OnGone: func(context.Context, webpush.Subscription) { told.Add(1) }})
 	var ended []webpush.Subscription
 	for n := range 40 {
 		text := bytes.Replace(service.Subscribe("").JSON(), []byte(service.URL), []byte("https://permanently-removed.invalid"), 1)
@@ -260,8 +260,8 @@ func TestCauses(t *testing.T) {
 			t.Errorf("Edge's on Android: %v", r.Err)
 		}
 	}
-	if gone.Load() != 40 {
-		t.Errorf("%d told as gone", gone.Load())
+	if told.Load() != 40 {
+		t.Errorf("%d told as gone", told.Load())
 	}
 }
 

@@ -9,18 +9,18 @@ import (
 // until it has ended: a context with a timer for each request would take five allocations and a
 // lock that all requests of a broadcast share.
 type timeLimit struct {
-	parent context.Context
-	ctx    context.Context // nil if the next request needs a new one
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
-	until  time.Time
+	parent   context.Context
+	ctx      context.Context // nil if the next request needs a new one
+	cancel   context.CancelCauseFunc
+	timer    *time.Timer
+	deadline time.Time
 }
 
 func newTimeLimit(parent context.Context) *timeLimit { return &timeLimit{parent: parent} }
 
 // start gives the context of a request that may take so long.
 func (l *timeLimit) start(d time.Duration) context.Context {
-	l.until = time.Now().Add(d)
+	l.deadline = time.Now().Add(d)
 	if l.ctx != nil {
 		l.timer.Reset(d)
 		return l.ctx
@@ -32,7 +32,7 @@ func (l *timeLimit) start(d time.Duration) context.Context {
 }
 
 // shorten leaves the request no more than d from now on.
-func (l *timeLimit) shorten(d time.Duration) { l.timer.Reset(min(d, time.Until(l.until))) }
+func (l *timeLimit) shorten(d time.Duration) { l.timer.Reset(min(d, time.Until(l.deadline))) }
 
 // stop is the end of the request.
 func (l *timeLimit) stop() {

@@ -32,9 +32,9 @@ func TestTimeLimit(t *testing.T) {
 	l.shorten(time.Hour) // does not make it longer
 	<-fourth.Done()
 	l.stop()
-	fifth, over := l.start(time.Hour), errors.New("over")
-	cancel(over)
-	if <-fifth.Done(); context.Cause(fifth) != over {
+	fifth, cause := l.start(time.Hour), errors.New("over")
+	cancel(cause)
+	if <-fifth.Done(); context.Cause(fifth) != cause {
 		t.Errorf("the parent ended, and not the request: %v", context.Cause(fifth))
 	}
 	l.stop()

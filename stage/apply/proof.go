@@ -22,11 +22,11 @@ func (in *instance) Prove(ctx context.Context) error {
 		return err
 	}
 	tap := in.caller.connection().tap
-	tap.on.Store(true)
+	tap.recording.Store(true)
 	if err := in.Run(len(in.lanes)); err != nil {
 		return err
 	}
-	tap.on.Store(false)
+	tap.recording.Store(false)
 	seen := tap.take()
 	if err := in.checkWire(seen); err != nil {
 		return err
@@ -54,16 +54,16 @@ func (in *instance) Prove(ctx context.Context) error {
 
 // checkWire compares the exchanges on the wire with the row's name.
 func (in *instance) checkWire(seen []*exchange) error {
-	on := in.media
+	media := in.media
 	if in.mistaken != nil {
-		on = byName("json")
+		media = byName("json")
 	}
 	for _, e := range seen {
 		if in.mistaken != nil {
 			first, _, _ := strings.Cut(e.accepts, ",") // of "application/json, */*"
 			e.accepts = strings.TrimSpace(first)
 		}
-		if err := e.check(&on); err != nil {
+		if err := e.check(&media); err != nil {
 			return err
 		}
 		if e.proto != "HTTP/2.0" {

@@ -113,7 +113,7 @@ func (in *serializing) encode() error {
 	return in.codec.Encode(in.object, &in.buffer)
 }
 
-func (in *serializing) once() (err error) {
+func (in *serializing) operate() (err error) {
 	if in.decoding {
 		var into runtime.Object
 		if in.maps {
@@ -131,7 +131,7 @@ const serializeChecks = "the bytes begin as the content type's do; client-go's c
 // apimachinery, and checks what the measured serializer decoded.
 func (in *serializing) Prove(context.Context) error {
 	in.result = nil
-	if err := in.once(); err != nil {
+	if err := in.operate(); err != nil {
 		return err
 	}
 	text := in.buffer.Bytes() // the decoded object, if decoding is measured
@@ -180,7 +180,7 @@ func (in *serializing) check(decoded runtime.Object) error {
 
 func (in *serializing) Run(n int) error {
 	for range n {
-		if err := in.once(); err != nil {
+		if err := in.operate(); err != nil {
 			return fmt.Errorf("apply: serialize: %w", err)
 		}
 	}

@@ -194,11 +194,11 @@ func (in *instance) explain(err error) error {
 	}
 	var answer apierrors.APIStatus // which a server that ends does not give
 	// Its connections are closed a moment before the process ends.
-	for until := time.Now().Add(time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Second); ; time.Sleep(10 * time.Millisecond) {
 		switch {
 		case ended(in.reach.PID):
 			return fmt.Errorf("%w: %w; its log ends with: %s", errServerEnded, err, in.reach.LastLines(3))
-		case errors.As(err, &answer) || time.Now().After(until):
+		case errors.As(err, &answer) || time.Now().After(deadline):
 			return err
 		}
 	}

@@ -15,10 +15,10 @@ import (
 // tap sees every request as it goes to the connection and every response as it comes from it, below
 // all of client-go's negotiation. While it is off, it costs one atomic load a request.
 type tap struct {
-	next http.RoundTripper
-	on   atomic.Bool
-	mu   sync.Mutex
-	seen []*exchange
+	next      http.RoundTripper
+	recording atomic.Bool
+	mu        sync.Mutex
+	seen      []*exchange
 }
 
 // exchange is a request and its response.
@@ -36,7 +36,7 @@ type exchange struct {
 func (t *tap) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !t.on.Load() {
+	if !t.recording.Load() {
 		return t.next.RoundTrip(r)
 	}
 	e := &exchange{method: r.Method, path: r.URL.Path, sent: r.Header.Get("Content-Type"), accepts: r.Header.Get("Accept")}

@@ -133,7 +133,7 @@ func (r *route) first() []string {
 	base := r.usual(1)
 	rows := base.parts()
 	for _, change := range []way{{Codec: r.Best}, {Codec: r.Best, Call: "lib=pgbulk/call=exec"}, {Proto: "proto=http2"}} {
-		if change = change.beside(base); change != (way{}) {
+		if change = change.changed(base); change != (way{}) {
 			rows = append(rows, change.name())
 		}
 	}

@@ -86,9 +86,9 @@ func newSum(rec *record.Record, name string) *sum {
 	return s
 }
 
-// of is a contender's CPU time in a block. The baseline's is measured twice, as the control: all
+// figure is a contender's CPU time in a block. The baseline's is measured twice, as the control: all
 // shares are of it.
-func (s *sum) of(block *record.Block, contender string) (ns float64, ok bool) {
+func (s *sum) figure(block *record.Block, contender string) (ns float64, ok bool) {
 	row := s.rows[contender]
 	ns, ok = cpu(block, row)
 	if again, known := cpu(block, s.control); ok && known && row.Role == record.RoleBaseline {
@@ -100,26 +100,26 @@ func (s *sum) of(block *record.Block, contender string) (ns float64, ok bool) {
 // terms are rows, and how often the CPU time of each counts.
 type terms map[string]float64
 
-func (t terms) add(n float64, of terms) terms {
-	for row, m := range of {
+func (t terms) add(n float64, others terms) terms {
+	for row, m := range others {
 		t[row] += n * m
 	}
 	return t
 }
 
-// over is the sum of terms as a share of the row of, over the blocks. ok is false where there is no
+// shareOf is the sum of terms as a share of the row base, over the blocks. ok is false where there is no
 // block with all of the rows.
-func (s *sum) over(of string, t terms) (_ share, ok bool) {
+func (s *sum) shareOf(base string, t terms) (_ share, ok bool) {
 	var values []float64
 blocks:
 	for _, block := range s.blocks {
-		whole, known := s.of(block, of)
+		whole, known := s.figure(block, base)
 		if !known {
 			continue
 		}
 		value := 0.0
 		for row, n := range t {
-			ns, known := s.of(block, row)
+			ns, known := s.figure(block, row)
 			if !known {
 				continue blocks
 			}
@@ -226,7 +226,7 @@ type part struct {
 // was not measured.
 func (s *sum) parts(base way) (parts []part, ok bool) {
 	for _, step := range base.steps() {
-		share, known := s.over(base.name(), base.adds(step))
+		share, known := s.shareOf(base.name(), base.adds(step))
 		if !known {
 			return nil, false
 		}
@@ -259,12 +259,12 @@ func (s *sum) shares(base way, parts []part) string {
 		}
 	}
 	if len(told) > 0 {
-		together, _ := s.over(base.name(), base.adds(told...))
+		all, _ := s.shareOf(base.name(), base.adds(told...))
 		list := ""
 		for _, p := range parts {
 			list += fmt.Sprintf("%s %.0f%%, ", p.step, 100*p.share)
 		}
-		said = append(said, list+"together "+together.percent())
+		said = append(said, list+"together "+all.percent())
 	}
 	if len(untold) > 0 {
 		said = append(said, strings.Join(untold, " and ")+" cannot be told from 0")
@@ -276,7 +276,7 @@ func (s *sum) shares(base way, parts []part) string {
 func (s *sum) mean(row string) float64 {
 	var values []float64
 	for _, block := range s.blocks {
-		if ns, known := s.of(block, row); known {
+		if ns, known := s.figure(block, row); known {
 			values = append(values, ns)
 		}
 	}
@@ -287,12 +287,12 @@ func (s *sum) mean(row string) float64 {
 // adds, and that in words, with what its parts foretell if they are known; "" if it is not sure
 // which of the two.
 func (s *sum) saving(base, change way) (whole float64, text string, foretold bool) {
-	saved, ok := s.over(base.name(), terms{base.name(): 1, change.name(): -1})
+	saved, ok := s.shareOf(base.name(), terms{base.name(): 1, change.name(): -1})
 	if !ok || !(saved.low > 0 || saved.high < 0) || math.IsInf(saved.low, 0) {
 		return 0, "", false
 	}
 	now := change.in(base)
-	parts, foretold := s.over(base.name(), base.adds(base.steps()...).add(-1, now.adds(now.steps()...)))
+	parts, foretold := s.shareOf(base.name(), base.adds(base.steps()...).add(-1, now.adds(now.steps()...)))
 	whole = saved.value
 	if whole < 0 {
 		saved = share{-saved.value, -saved.high, -saved.low}

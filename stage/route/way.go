@@ -68,7 +68,7 @@ func (r *route) changes(msgs int) (list []way) {
 		all = append(all, way{Call: "lib=pgx/call=exec"})
 	}
 	for _, w := range all {
-		if w = w.beside(r.usual(msgs)); w != (way{}) && !slices.Contains(list, w) {
+		if w = w.changed(r.usual(msgs)); w != (way{}) && !slices.Contains(list, w) {
 			list = append(list, w)
 		}
 	}
@@ -94,8 +94,8 @@ func (w way) in(all way) way {
 	return all
 }
 
-// beside is w without what it has in common with another way.
-func (w way) beside(other way) way {
+// changed is w without what it has in common with another way.
+func (w way) changed(other way) way {
 	for i, choice := range other.choices() {
 		if mine := w.choices()[i]; *mine == *choice {
 			*mine = ""

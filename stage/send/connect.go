@@ -9,13 +9,13 @@ import (
 )
 
 // connectGo is one of connect-go's protocols over one version of HTTP, through net/http.
-func connectGo(proto, over string, options ...connect.ClientOption) *transport {
+func connectGo(proto, version string, options ...connect.ClientOption) *transport {
 	tr := &transport{
-		name: "proto=" + proto + "/over=" + over + "/lib=connect-go", module: "connectrpc.com/connect", server: "connect",
+		name: "proto=" + proto + "/over=" + version + "/lib=connect-go", module: "connectrpc.com/connect", server: "connect",
 		version: "HTTP/2.0", alpn: "h2", unnamed: true,
 		settings: map[string]string{"server": "connect-go"},
 	}
-	if over == "http1" {
+	if version == "http1" {
 		tr.version, tr.alpn = "HTTP/1.1", "http/1.1"
 	}
 	tr.open = func(t *target) (client, error) {
@@ -32,10 +32,10 @@ func connectGo(proto, over string, options ...connect.ClientOption) *transport {
 }
 
 // connectProto is the Connect protocol.
-func connectProto(over string) *transport { return connectGo("connect", over) }
+func connectProto(version string) *transport { return connectGo("connect", version) }
 
 // grpcWeb is gRPC-Web.
-func grpcWeb(over string) *transport { return connectGo("grpcweb", over, connect.WithGRPCWeb()) }
+func grpcWeb(version string) *transport { return connectGo("grpcweb", version, connect.WithGRPCWeb()) }
 
 // connectGRPC is gRPC by connect-go.
 func connectGRPC() *transport { return connectGo("grpc", "http2", connect.WithGRPC()) }

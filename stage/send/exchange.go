@@ -53,14 +53,14 @@ func carrying() spec {
 
 // Dial opens a client for the server at addr, over a network or, if that is nil, over this
 // machine's own. gone ends when the server has.
-func (p *Protocol) Dial(ctx context.Context, over *Network, addr string, gone <-chan struct{}) (*Exchange, error) {
+func (p *Protocol) Dial(ctx context.Context, network *Network, addr string, ended <-chan struct{}) (*Exchange, error) {
 	lost, lose := context.WithCancel(context.Background())
 	go func() {
-		<-gone
+		<-ended
 		lose()
 	}()
 	x, s := &Exchange{transport: p.transport}, carrying()
-	t := &target{ctx: context.WithoutCancel(ctx), lost: lost, addr: addr, place: over.near(), spec: &s, wire: &x.wire}
+	t := &target{ctx: context.WithoutCancel(ctx), lost: lost, addr: addr, place: network.near(), spec: &s, wire: &x.wire}
 	t.tls = clientTLS(p.pair, s.resume, &x.seen)
 	var err error
 	if x.client, err = p.transport.open(t); err != nil {

@@ -44,15 +44,15 @@ func (f *linkFlag) choose(c *lab.Choice) error {
 	if f.used = f.used || len(c.Entries) > 0; !f.used {
 		return &lab.Hinted{Err: errors.New("--link: none of the rows is one of the stages send and route"), Hint: "postage run Send/slice=reuse --link " + f.text}
 	}
-	under := map[*lab.Service]*lab.Service{}
+	services := map[*lab.Service]*lab.Service{}
 	for i := range c.Entries {
 		e := &c.Entries[i]
 		if i == 0 || e.Case != c.Entries[i-1].Case {
 			old := e.Case.Service
-			if under[old] == nil {
-				under[old] = &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) { return f.start(ctx, old, log) }}
+			if services[old] == nil {
+				services[old] = &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) { return f.start(ctx, old, log) }}
 			}
-			e.Case.Service, e.Case.Batch = under[old], f.spec.RTT
+			e.Case.Service, e.Case.Batch = services[old], f.spec.RTT
 		}
 		e.Contender.Settings = maps.Clone(e.Contender.Settings)
 		e.Contender.Settings["link"] = f.spec.String()
@@ -60,9 +60,9 @@ func (f *linkFlag) choose(c *lab.Choice) error {
 	return nil
 }
 
-// start tries out whether the network is possible, and starts the service that the rows have beside
-// it, nil for none. Each worker makes a network of its own.
-func (f *linkFlag) start(ctx context.Context, beside *lab.Service, log io.Writer) (*lab.Running, error) {
+// start tries out whether the network is possible, and starts the service that the rows have too,
+// nil for none. Each worker makes a network of its own.
+func (f *linkFlag) start(ctx context.Context, service *lab.Service, log io.Writer) (*lab.Running, error) {
 	running := &lab.Running{Stop: func() error { return nil }}
 	l, err := link.Open(ctx, f.spec)
 	if errors.Is(err, link.ErrNotPossible) {
@@ -72,8 +72,8 @@ func (f *linkFlag) start(ctx context.Context, beside *lab.Service, log io.Writer
 	if err == nil {
 		err = l.Close()
 	}
-	if err == nil && beside != nil {
-		running, err = beside.Start(ctx, log)
+	if err == nil && service != nil {
+		running, err = service.Start(ctx, log)
 	}
 	if err != nil {
 		return nil, err

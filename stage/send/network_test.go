@@ -29,7 +29,7 @@ func needsNetwork(t *testing.T) {
 }
 
 // over puts a network under the instances that the test opens, and is a spec for answers over it.
-func over(t *testing.T, text string, answer int) spec {
+func linked(t *testing.T, text string, answer int) spec {
 	t.Helper()
 	t.Setenv(linkVariable, text)
 	s := fixed()
@@ -103,7 +103,7 @@ func TestRoundTrips(t *testing.T) {
 		{netHTTP1(), false, resumeYes, 3}, {netHTTP2(), false, resumeYes, 3}, {grpcGo(), false, resumeYes, 4},
 		{quicHTTP3(), false, resumeNo, 2}, {quicHTTP3(), false, resumeYes, 2}, {quicHTTP3(), false, resumeEarly, 1},
 	} {
-		s := over(t, "rtt="+rtt.String(), 1<<10)
+		s := linked(t, "rtt="+rtt.String(), 1<<10)
 		s.reuse, s.resume = c.reuse, c.resume
 		operations, least := 2, time.Duration(c.trips)*rtt
 		bound := time.Hour
@@ -155,7 +155,7 @@ func TestLinkFlag(t *testing.T) {
 	if err != nil || len(running.Environment) != 1 || running.Environment[0] != "POSTAGE_LINK=rtt=20ms,loss=1%" || running.Stop() != nil {
 		t.Errorf("%+v, %v", running, err)
 	}
-	if got := fastest(t, netHTTP2(), over(t, "rtt=20ms,loss=0%", 0), 1, time.Hour); got < 20*time.Millisecond {
+	if got := fastest(t, netHTTP2(), linked(t, "rtt=20ms,loss=0%", 0), 1, time.Hour); got < 20*time.Millisecond {
 		t.Errorf("over a link of 20 ms an operation takes %v", got)
 	}
 }

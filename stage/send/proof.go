@@ -135,9 +135,9 @@ func (in *instance) warmOnce() error {
 	return nil
 }
 
-func (in *instance) through(on bool) {
+func (in *instance) through(proving bool) {
 	for i := range in.lanes {
-		in.lanes[i].through = on
+		in.lanes[i].through = proving
 	}
 }
 

@@ -15,7 +15,7 @@ type Browser struct {
 	publicKey string
 
 	// Guarded by server.mu.
-	gone     bool
+	ended    bool
 	faults   []Fault
 	messages []Message
 }
@@ -65,5 +65,5 @@ func (b *Browser) Inject(faults ...Fault) {
 func (b *Browser) Unsubscribe() {
 	b.server.mu.Lock()
 	defer b.server.mu.Unlock()
-	b.gone = true
+	b.ended = true
 }

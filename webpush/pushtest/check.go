@@ -34,9 +34,9 @@ func (s *Server) check(r *http.Request, browser *Browser) (Message, *refusal) {
 		return Message{}, refuse(http.StatusNotFound, "no such subscription")
 	}
 	s.mu.Lock()
-	gone := browser.gone
+	ended := browser.ended
 	s.mu.Unlock()
-	if gone {
+	if ended {
 		return Message{}, refuse(http.StatusGone, "the subscription has ended")
 	}
 	m := Message{Urgency: r.Header.Get("Urgency"), Topic: r.Header.Get("Topic"), ContentType: r.Header.Get("Content-Type"), Proto: r.Proto}

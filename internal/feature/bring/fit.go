@@ -18,7 +18,7 @@ import (
 
 // members reports whether an object may have a member, and returns the members of the objects within
 // that one. If it is nil, an object may have any member.
-type members func(key string) (within members, known bool)
+type members func(key string) (inner members, known bool)
 
 // walkJSON visits the tokens of a valid JSON value, except closing ones. visit gets the path of the
 // value that a token belongs to, and the offset where the token ends.
@@ -46,12 +46,12 @@ func walkJSON(raw []byte, top members, visit func(path string, end int64, known 
 				return
 			}
 			key, _ := token.(string)
-			at, within, known := strings.TrimPrefix(path+"."+key, "."), members(nil), true
+			at, inner, known := strings.TrimPrefix(path+"."+key, "."), members(nil), true
 			if allowed != nil {
-				within, known = allowed(key)
+				inner, known = allowed(key)
 			}
 			visit(at, decoder.InputOffset(), known)
-			value(at, within)
+			value(at, inner)
 		}
 		_, _ = decoder.Token()
 	}
@@ -213,7 +213,7 @@ func unknownFieldsOf(m protoreflect.Message, path string) (unknown []string) {
 		unknown = append(unknown, fmt.Sprintf("%s%d", path, number))
 		rest = rest[n:]
 	}
-	within := func(v protoreflect.Value, path string) {
+	descend := func(v protoreflect.Value, path string) {
 		unknown = append(unknown, unknownFieldsOf(v.Message(), path+".")...)
 	}
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -221,15 +221,15 @@ func unknownFieldsOf(m protoreflect.Message, path string) (unknown []string) {
 		switch {
 		case fd.IsMap() && fd.MapValue().Message() != nil:
 			v.Map().Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
-				within(v, fmt.Sprintf("%s[%v]", at, key))
+				descend(v, fmt.Sprintf("%s[%v]", at, key))
 				return true
 			})
 		case fd.IsList() && fd.Message() != nil:
 			for i := range v.List().Len() {
-				within(v.List().Get(i), fmt.Sprintf("%s[%d]", at, i))
+				descend(v.List().Get(i), fmt.Sprintf("%s[%d]", at, i))
 			}
 		case !fd.IsMap() && fd.Message() != nil:
-			within(v, at)
+			descend(v, at)
 		}
 		return true
 	})

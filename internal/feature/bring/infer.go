@@ -76,12 +76,21 @@ type seen struct {
 	objects int      // number of objects
 	keys    int      // number of their keys
 
-	negative, large, fraction bool // numbers under zero, over int64, not whole
-	wide                      bool // whole numbers that no double holds
+	numbers numbersSeen
+	strings stringsSeen
+}
 
-	strings    int
-	plain      map[string]bool // the types of strings that some are not
-	enumerated []string        // the different strings, up to one more than mostWords
+// numbersSeen says which types the numbers of a place need.
+type numbersSeen struct {
+	negative, large, fraction bool // under zero, over int64, not whole
+	wide                      bool // whole, and no double holds it
+}
+
+// stringsSeen says which types the strings of a place may have.
+type stringsSeen struct {
+	count int
+	plain map[string]bool // the types that some are not of
+	words []string        // the different strings, up to one more than mostWords
 }
 
 // mostWords is how many different strings an enum has at most.
@@ -97,39 +106,54 @@ var stringTypes = map[string]func(text string) bool{
 	"enum": isIdentifier.MatchString,
 }
 
-// text notes a string.
-func (s *seen) text(text string) {
-	s.strings++
+// note notes a string.
+func (s *stringsSeen) note(text string) {
+	s.count++
 	for name, is := range stringTypes {
 		if !s.plain[name] && !is(text) {
 			s.not(name)
 		}
 	}
-	if len(s.enumerated) <= mostWords && !slices.Contains(s.enumerated, text) {
-		s.enumerated = append(s.enumerated, text)
+	s.word(text)
+}
+
+func (s *stringsSeen) word(text string) {
+	if len(s.words) <= mostWords && !slices.Contains(s.words, text) {
+		s.words = append(s.words, text)
 	}
 }
 
-func (s *seen) not(name string) {
+func (s *stringsSeen) not(name string) {
 	if s.plain == nil {
 		s.plain = map[string]bool{}
 	}
 	s.plain[name] = true
 }
 
-// stringType is the type that all strings of the place have, "string" if they have none. An enum has
-// few words, each of them often.
-func (s *seen) stringType() string {
+// merge adds the strings of another place.
+func (s *stringsSeen) merge(o *stringsSeen) {
+	s.count += o.count
+	for name := range o.plain {
+		s.not(name)
+	}
+	for _, text := range o.words {
+		s.word(text)
+	}
+}
+
+// typed is the type that all strings have, "string" if they have none. An enum has few words, each of
+// them often.
+func (s *stringsSeen) typed() string {
 	for _, name := range []string{"time", "uuid"} {
 		if !s.plain[name] {
 			return name
 		}
 	}
 	words := map[string]bool{} // protobuf's names of an enum differ by more than their case
-	for _, text := range s.enumerated {
+	for _, text := range s.words {
 		words[strings.ToLower(strings.ReplaceAll(text, "_", ""))] = true
 	}
-	if !s.plain["enum"] && len(words) == len(s.enumerated) && len(words) <= mostWords && s.strings >= 4*len(words) {
+	if !s.plain["enum"] && len(words) == len(s.words) && len(words) <= mostWords && s.count >= 4*len(words) {
 		return "enum"
 	}
 	return "string"
@@ -161,18 +185,10 @@ func (s *seen) merge(o *seen) {
 	if s.null == 0 {
 		s.null = o.null
 	}
-	s.negative, s.large, s.fraction = s.negative || o.negative, s.large || o.large, s.fraction || o.fraction
-	s.wide = s.wide || o.wide
-	s.strings += o.strings
-	for name := range o.plain {
-		s.not(name)
-	}
-	for _, text := range o.enumerated {
-		if len(s.enumerated) <= mostWords && !slices.Contains(s.enumerated, text) {
-			s.enumerated = append(s.enumerated, text)
-		}
-	}
-	s.objects, s.keys = s.objects+o.objects, s.keys+o.keys
+	s.numbers.merge(o.numbers)
+	s.strings.merge(&o.strings)
+	s.objects += o.objects
+	s.keys += o.keys
 	if o.element != nil {
 		if s.element == nil {
 			s.element = new(seen)
@@ -225,11 +241,11 @@ func (in *inferrer) value(at *seen, path string) error {
 		return nil
 	case string:
 		at.note("a string", in.line)
-		at.text(token)
+		at.strings.note(token)
 		return nil
 	case json.Number:
 		at.note("a number", in.line)
-		at.number(token.String())
+		at.numbers.note(token.String())
 		return nil
 	}
 	if strings.Count(path, ".")+strings.Count(path, "[") > deepest {
@@ -263,8 +279,16 @@ func (in *inferrer) value(at *seen, path string) error {
 	return err
 }
 
-// number records which type a number needs.
-func (s *seen) number(text string) {
+// merge adds the numbers of another place.
+func (s *numbersSeen) merge(o numbersSeen) {
+	s.negative = s.negative || o.negative
+	s.large = s.large || o.large
+	s.fraction = s.fraction || o.fraction
+	s.wide = s.wide || o.wide
+}
+
+// note records which type a number needs.
+func (s *numbersSeen) note(text string) {
 	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
 		s.negative = s.negative || text[0] == '-'
 	} else if _, err := strconv.ParseUint(text, 10, 64); err == nil {
@@ -293,7 +317,7 @@ func (s *seen) mapValue() *seen {
 		fields += len(s.fields[key].order)
 	}
 	data = data || len(s.order) >= manyKeys && all.is("an object") && fields >= 2*len(all.order)
-	if !data || len(all.kinds) != 1 || all.null != 0 || all.large && all.negative {
+	if !data || len(all.kinds) != 1 || all.null != 0 || all.numbers.large && all.numbers.negative {
 		return nil
 	}
 	return all

@@ -42,7 +42,7 @@ func inferred(t *testing.T, text string) (*Schema, []string, error) {
 	if len(samples.lossy) > 0 {
 		t.Errorf("fields of %s are dropped", text)
 	}
-	var back []string
+	var reread []string
 	for _, data := range samples.kept {
 		m := dynamicpb.NewMessage(n.Message)
 		if err := proto.Unmarshal(data.data, m); err != nil {
@@ -52,9 +52,9 @@ func inferred(t *testing.T, text string) (*Schema, []string, error) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back = append(back, strings.ReplaceAll(string(json), " ", ""))
+		reread = append(reread, strings.ReplaceAll(string(json), " ", ""))
 	}
-	return s, back, nil
+	return s, reread, nil
 }
 
 // The schemas that samples in JSON alone give.
@@ -136,13 +136,13 @@ func TestInferWhatNoSchemaExpresses(t *testing.T) {
 		`{"a": 123456789012345678901234567890}`:      {"a (numbers that neither a double nor an integer holds): kept as JSON text", `{"a":"123456789012345678901234567890"}`},
 		`{"by-id": {"a-1": [1], "a-2": []}}`:         {"by-id.*: in a message each", `{"by-id":{"a-1":{"items":["1"]},"a-2":{}}}`},
 	} {
-		s, back, err := inferred(t, text)
+		s, reread, err := inferred(t, text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if strings.Join(s.Notes, "\n") != want.note || strings.Join(back, "") != want.back {
-			t.Errorf("%s: %q, %s; want %q, %s", text, s.Notes, back, want.note, want.back)
+		if strings.Join(s.Notes, "\n") != want.note || strings.Join(reread, "") != want.back {
+			t.Errorf("%s: %q, %s; want %q, %s", text, s.Notes, reread, want.note, want.back)
 		}
 	}
 }
@@ -231,13 +231,13 @@ func TestInferDictionary(t *testing.T) {
 	for i := range 1264 {
 		fmt.Fprintf(&text, `, "key%d": {"name": "n", "age": %d}`, i, i)
 	}
-	s, back, err := inferred(t, "{"+text.String()[1:]+"}")
+	s, reread, err := inferred(t, "{"+text.String()[1:]+"}")
 	if err != nil {
 		t.Fatal(err)
 	}
 	md, _ := s.Message("")
-	if n := md.Fields().Len(); n != 1 || !md.Fields().Get(0).IsMap() || strings.Count(back[0], `"age"`) != 1264 {
-		t.Errorf("it has %d fields, and the sample %d values", n, strings.Count(back[0], `"age"`))
+	if n := md.Fields().Len(); n != 1 || !md.Fields().Get(0).IsMap() || strings.Count(reread[0], `"age"`) != 1264 {
+		t.Errorf("it has %d fields, and the sample %d values", n, strings.Count(reread[0], `"age"`))
 	}
 }
 
@@ -252,9 +252,9 @@ func TestInferOddJSON(t *testing.T) {
 		`{"k8s_name": "n", "sha256sum": "s"}`:              `{"k8s_name":"n","sha256sum":"s"}`,
 		`{"paths": {"/a": {"get": 1}, "/b": {"put": 2}}}`:  `{"paths":{"/a":{"get":"1"},"/b":{"put":"2"}}}`,
 	} {
-		s, back, err := inferred(t, text)
-		if err != nil || strings.Join(back, "") != want || len(s.Notes) > 0 {
-			t.Errorf("%s: %s, %v; want %s", text, back, err, want)
+		s, reread, err := inferred(t, text)
+		if err != nil || strings.Join(reread, "") != want || len(s.Notes) > 0 {
+			t.Errorf("%s: %s, %v; want %s", text, reread, err, want)
 		}
 	}
 }
@@ -283,9 +283,9 @@ func TestInferManyTypes(t *testing.T) {
 
 // Objects of the same fields are one type, wherever they are: a Kubernetes Pod has fewer than 200.
 func TestInferEqualObjectsAreOneType(t *testing.T) {
-	s, back, err := inferred(t, `{"a": {"x": {"n": 1}}, "list": [{"n": 2}], "by": {"k-1": {"n": 3}}, "other": {"n": "4"}, "x": {"n": 5, "m": 6}}`)
-	if err != nil || back[0] != `{"a":{"x":{"n":"1"}},"list":[{"n":"2"}],"by":{"k-1":{"n":"3"}},"other":{"n":"4"},"x":{"n":"5","m":"6"}}` {
-		t.Fatal(back, err)
+	s, reread, err := inferred(t, `{"a": {"x": {"n": 1}}, "list": [{"n": 2}], "by": {"k-1": {"n": 3}}, "other": {"n": "4"}, "x": {"n": 5, "m": 6}}`)
+	if err != nil || reread[0] != `{"a":{"x":{"n":"1"}},"list":[{"n":"2"}],"by":{"k-1":{"n":"3"}},"other":{"n":"4"},"x":{"n":"5","m":"6"}}` {
+		t.Fatal(reread, err)
 	}
 	md, _ := s.Message("")
 	if n, err := Normalise(md); err != nil || n.Messages != 5 {

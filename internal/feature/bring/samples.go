@@ -216,11 +216,11 @@ func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.Me
 	if err != nil {
 		return fail(err)
 	}
-	back := dynamicpb.NewMessage(m.Descriptor())
-	if err := (proto.UnmarshalOptions{AllowPartial: true}).Unmarshal(again, back); err != nil {
+	reread := dynamicpb.NewMessage(m.Descriptor())
+	if err := (proto.UnmarshalOptions{AllowPartial: true}).Unmarshal(again, reread); err != nil {
 		return fail(err)
 	}
-	if !proto.Equal(m, back) {
+	if !proto.Equal(m, reread) {
 		return fail(errors.New("it is a different message when it comes back"))
 	}
 	s.keep("", again)

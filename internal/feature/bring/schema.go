@@ -33,7 +33,7 @@ func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
 	l := &loader{folders: folders}
 	var names []string
 	for _, path := range paths {
-		name, folder, err := within(path, folders)
+		name, folder, err := importName(path, folders)
 		if err != nil {
 			return nil, err
 		}
@@ -61,9 +61,9 @@ func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
 	return s, nil
 }
 
-// within returns a file's name relative to one of the given folders, or else relative to its own
+// importName returns a file's name relative to one of the given folders, or else relative to its own
 // folder, which it then returns too.
-func within(path string, folders []string) (name, folder string, err error) {
+func importName(path string, folders []string) (name, folder string, err error) {
 	for _, folder := range folders {
 		if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel), "", nil
@@ -203,18 +203,18 @@ func standard(options []*descriptorpb.UninterpretedOption) []*descriptorpb.Unint
 // returns the files' only top-level message.
 func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 	var all []protoreflect.MessageDescriptor
-	var within func(protoreflect.MessageDescriptors)
-	within = func(mds protoreflect.MessageDescriptors) {
+	var collect func(protoreflect.MessageDescriptors)
+	collect = func(mds protoreflect.MessageDescriptors) {
 		for i := range mds.Len() {
 			if md := mds.Get(i); !md.IsMapEntry() {
 				all = append(all, md)
-				within(md.Messages())
+				collect(md.Messages())
 			}
 		}
 	}
 	var top []protoreflect.MessageDescriptor
 	for _, file := range s.files {
-		within(file.Messages())
+		collect(file.Messages())
 		for i := range file.Messages().Len() {
 			top = append(top, file.Messages().Get(i))
 		}

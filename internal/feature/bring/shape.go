@@ -83,7 +83,7 @@ func shaped(root *seen, file, name string, typed bool) (*Schema, error) {
 // top returns the shape of the samples. A dictionary is a message with one map.
 func (sh *shaper) top(root *seen) *shape {
 	if len(root.order) >= manyKeys && root.mapValue() != nil {
-		return sh.within(root, "")
+		return sh.element(root, "")
 	}
 	return sh.message(root, "")
 }
@@ -103,23 +103,21 @@ func (sh *shaper) shape(s *seen, path string) *shape {
 	}
 	switch s.kinds[0].kind {
 	case "a string":
-		kind := s.stringType()
+		kind := s.strings.typed()
 		if kind != "string" && !sh.typed {
 			sh.strings = append(sh.strings, fmt.Sprintf("%s (%s)", strings.TrimPrefix(path, "."), kind))
 			kind = "string"
 		}
-		return &shape{kind: kind, words: s.enumerated}
+		return &shape{kind: kind, words: s.strings.words}
 	case "a boolean":
 		return &shape{kind: "bool"}
 	case "a number":
-		switch {
-		case s.fraction && s.wide:
+		switch n := s.numbers; {
+		case n.fraction && n.wide, !n.fraction && n.large && n.negative:
 			return sh.text(path, "numbers that neither a double nor an integer holds")
-		case s.fraction:
+		case n.fraction:
 			return &shape{kind: "double"}
-		case s.large && s.negative:
-			return sh.text(path, "numbers that neither a double nor an integer holds")
-		case s.large:
+		case n.large:
 			return &shape{kind: "uint64"}
 		}
 		return &shape{kind: "int64"}
@@ -127,16 +125,16 @@ func (sh *shaper) shape(s *seen, path string) *shape {
 		if s.element.null != 0 {
 			return sh.text(path, fmt.Sprintf("null among its elements at line %d", s.element.null))
 		}
-		return &shape{kind: "list", element: sh.within(s.element, path+"[]")}
+		return &shape{kind: "list", element: sh.element(s.element, path+"[]")}
 	}
 	if value := s.mapValue(); value != nil {
-		return &shape{kind: "map", element: sh.within(value, path+".*")}
+		return &shape{kind: "map", element: sh.element(value, path+".*")}
 	}
 	return sh.message(s, path)
 }
 
-// within returns the shape of an element. It wraps a list or a map in a message.
-func (sh *shaper) within(s *seen, path string) *shape {
+// element returns the shape of an element. It wraps a list or a map in a message.
+func (sh *shaper) element(s *seen, path string) *shape {
 	element := sh.shape(s, path)
 	if element.kind != "list" && element.kind != "map" {
 		return element

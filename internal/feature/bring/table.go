@@ -88,9 +88,9 @@ func (r *tableRow) cost() (ns float64) {
 }
 
 func tableColumns() []report.Column[tableRow] {
-	end := func(of func(tableRow) *verdict.Result, text func(*verdict.Result) string) func(tableRow) string {
+	end := func(side func(tableRow) *verdict.Result, text func(*verdict.Result) string) func(tableRow) string {
 		return func(row tableRow) string {
-			if r := of(row); r != nil {
+			if r := side(row); r != nil {
 				return text(r)
 			}
 			return ""

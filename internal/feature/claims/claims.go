@@ -174,12 +174,12 @@ func take(m *Measure, run *record.Record, rows map[string]*verdict.Result) Verdi
 		}
 		return judgeCounts(m, *a, *b)
 	}
-	here, ok := verdict.RatioOf(run, m.Row, m.Base)
+	ratio, ok := verdict.RatioOf(run, m.Row, m.Base)
 	if !ok {
 		return NotMeasured
 	}
-	m.Here = &here
-	return judge(m, here)
+	m.Here = &ratio
+	return judge(m, ratio)
 }
 
 func count(r *verdict.Result, figure Figure) *int64 {
@@ -201,14 +201,14 @@ func bounds(m *Measure, slack float64) (low, high float64) {
 	return m.Published / Tolerance, m.Published * Tolerance
 }
 
-func judge(m *Measure, here verdict.Interval) Verdict {
+func judge(m *Measure, ratio verdict.Interval) Verdict {
 	low, high := bounds(m, NoMore)
 	switch {
-	case here.Low <= 0 || math.IsInf(here.High, 1) || math.IsNaN(here.Value):
+	case ratio.Low <= 0 || math.IsInf(ratio.High, 1) || math.IsNaN(ratio.Value):
 		return Undecided
-	case here.Low >= low && here.High <= high:
+	case ratio.Low >= low && ratio.High <= high:
 		return Holds
-	case here.High < low || here.Low > high:
+	case ratio.High < low || ratio.Low > high:
 		return Differs
 	}
 	return Undecided

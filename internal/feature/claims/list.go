@@ -43,8 +43,8 @@ func timed(what, row, base string, published float64) Measure {
 
 // allocated compares what two rows allocate an operation with what was published: heap objects or
 // bytes.
-func allocated(what, row, base string, of Figure, published, publishedBase float64) Measure {
-	return Measure{What: what, Row: row, Base: base, Published: published / publishedBase, Of: of}
+func allocated(what, row, base string, figure Figure, published, publishedBase float64) Measure {
+	return Measure{What: what, Row: row, Base: base, Published: published / publishedBase, Of: figure}
 }
 
 // atMost marks a measure whose published ratio is an upper limit.

@@ -38,7 +38,7 @@ func (all Claims) Print(w io.Writer, form report.Form) error {
 		say("  %2d. %s: %s", c.Number, c.Text, strings.ToUpper(c.Verdict))
 		for i := range c.Measures {
 			m := &c.Measures[i]
-			say("      %s: published %s, here %s: %s", m.title(), m.published(), m.here(), m.Verdict)
+			say("      %s: published %s, here %s: %s", m.title(), m.published(), m.found(), m.Verdict)
 		}
 		if text := c.unavailable(); text != "" {
 			say("      %s in this program", text)
@@ -63,7 +63,7 @@ func (c *Claim) measured() []string {
 	if text := c.unavailable(); text != "" {
 		return []string{text}
 	}
-	return c.each((*Measure).here)
+	return c.each((*Measure).found)
 }
 
 func (c *Claim) each(text func(*Measure) string) []string {
@@ -96,7 +96,7 @@ func (m *Measure) published() string {
 	return report.Ratio(m.Published)
 }
 
-func (m *Measure) here() string {
+func (m *Measure) found() string {
 	switch {
 	case m.Counts != nil && (m.Counts[0] == 0 || m.Counts[1] == 0):
 		return fmt.Sprintf("%s against %s", words.Integer(m.Counts[0]), words.Integer(m.Counts[1]))

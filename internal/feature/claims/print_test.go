@@ -24,8 +24,8 @@ func checked() Claims {
 		}
 		all = append(all, c)
 	}
-	counted := func(of Figure, published float64, row, base int64, outcome string) Measure {
-		m := Measure{What: "like with like", Of: of, Row: "Encode/codec=a", Base: "Encode/codec=b", Published: published, Counts: &[2]int64{row, base}, Verdict: outcome}
+	counted := func(figure Figure, published float64, row, base int64, outcome string) Measure {
+		m := Measure{What: "like with like", Of: figure, Row: "Encode/codec=a", Base: "Encode/codec=b", Published: published, Counts: &[2]int64{row, base}, Verdict: outcome}
 		if base != 0 {
 			m.Here = new(verdict.Exactly(float64(row) / float64(base)))
 		}

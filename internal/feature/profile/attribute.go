@@ -96,16 +96,16 @@ func (a *attributor) place(stack []*frame) (p place, assist bool) {
 		return place{kind: own, site: f.outer, sitePkg: f.pkg}, assist
 	}
 	p.kind = owned
-	a.within(&p, stack[:at], stack[at:])
+	a.attribute(&p, stack[:at], stack[at:])
 	return p, assist
 }
 
-// within finds what the owner was called for and by whom, in the stack from its innermost frame on.
+// attribute finds what the owner was called for and by whom, in the stack from its innermost frame on.
 // helpers are the frames before that: they tell reading from writing if the owner's frames do not.
 // The contender is the innermost frame's, as for generated code below proto.Marshal. A function
 // with a line of its own comes before it, and so does a serializer of Kubernetes, because its rows
 // measure all that it calls.
-func (a *attributor) within(p *place, helpers, stack []*frame) {
+func (a *attributor) attribute(p *place, helpers, stack []*frame) {
 	inner, end := p.owner, len(stack)
 	for i, f := range stack {
 		same := f.owner != nil && f.owner.Operation == inner.Operation && (f.owner.Stage == inner.Stage || f.owner.Stage == "apply")

@@ -18,8 +18,8 @@ type Costs struct {
 }
 
 // figure has an operation's cost in ns, the bytes that it allocates, and the encoded size, 0 if that
-// is not known. within is half the interval's width as a part of the cost.
-type figure struct{ cost, bytes, size, within float64 }
+// is not known. margin is half the interval's width as a part of the cost.
+type figure struct{ cost, bytes, size, margin float64 }
 
 // CostsOf takes the costs of decoding and encoding from a record of one message, as postage bring
 // makes it.

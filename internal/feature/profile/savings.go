@@ -118,23 +118,23 @@ func (s *Summary) sending(site *Site) float64 {
 const inService = 0.1
 
 // saves is what another contender saves at a site.
-func (s *Summary) saves(site *Site, now, then figure) verdict.Interval {
+func (s *Summary) saves(site *Site, now, other figure) verdict.Interval {
 	code, garbage, bytes, sent := site.Share.Value, 0.0, 1.0, 0.0
 	if site.Garbage != nil {
 		garbage = *site.Garbage
 	}
 	if now.bytes > 0 {
-		bytes = then.bytes / now.bytes
+		bytes = other.bytes / now.bytes
 	}
-	if now.size > 0 && then.size > 0 {
-		sent = s.sending(site) * (1 - then.size/now.size) / 2
+	if now.size > 0 && other.size > 0 {
+		sent = s.sending(site) * (1 - other.size/now.size) / 2
 	}
-	value := code*(1-then.cost/now.cost) + garbage*(1-bytes) + sent
+	value := code*(1-other.cost/now.cost) + garbage*(1-bytes) + sent
 	sampling := 0.0
 	if code > 0 {
 		sampling = (value - sent) * (site.Share.High - site.Share.Low) / 2 / code
 	}
-	figures := code * then.cost / now.cost * math.Hypot(now.within, then.within)
-	within := math.Hypot(math.Hypot(sent, inService*(code+garbage)), math.Hypot(sampling, figures))
-	return verdict.Interval{Value: value, Low: value - within, High: value + within}
+	figures := code * other.cost / now.cost * math.Hypot(now.margin, other.margin)
+	margin := math.Hypot(math.Hypot(sent, inService*(code+garbage)), math.Hypot(sampling, figures))
+	return verdict.Interval{Value: value, Low: value - margin, High: value + margin}
 }

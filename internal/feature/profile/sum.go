@@ -181,7 +181,7 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 		if sum == &messages {
 			caused += code.assist
 		}
-		p.now = now[p.without()]
+		p.now = now[p.bare()]
 		held(parts, p.key()).plus(code)
 		held(sites, p).plus(code)
 	}
@@ -193,8 +193,8 @@ func (s *Summary) add(places map[place]*sums, bytes float64) {
 	s.list(parts, sites)
 }
 
-// without is the place for any contender.
-func (p place) without() place {
+// bare is the place for any contender.
+func (p place) bare() place {
 	p.now = ""
 	return p
 }
@@ -204,10 +204,10 @@ func (p place) without() place {
 func contenders(places map[place]*sums) map[place]string {
 	now, most, all := map[place]string{}, map[place]float64{}, map[place]float64{}
 	for p, x := range places {
-		all[p.without()] += x.cpu
+		all[p.bare()] += x.cpu
 	}
 	for p, x := range places {
-		q, cpu := p.without(), x.cpu
+		q, cpu := p.bare(), x.cpu
 		if strings.HasPrefix(p.now, unmeasured) && 4*cpu >= all[q] {
 			cpu = math.Inf(1)
 		}

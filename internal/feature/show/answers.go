@@ -66,14 +66,14 @@ func (c *caseOfRun) answer(advice *verdict.Advice) answerView {
 	case percent >= 0:
 		a.Sure = fmt.Sprintf("%.0f%%", percent)
 	}
-	var also []string
+	var others []string
 	for _, r := range advice.Also {
 		if r != advice.Instead { // its interval is in the line
-			also = append(also, called(c.CaseResult, r))
+			others = append(others, called(c.CaseResult, r))
 		}
 	}
-	a.Or = strings.Join(also[:min(2, len(also))], ", ")
-	if more := len(also) - 2; more > 0 {
+	a.Or = strings.Join(others[:min(2, len(others))], ", ")
+	if more := len(others) - 2; more > 0 {
 		a.Or += fmt.Sprintf(" +%d", more)
 	}
 	return a

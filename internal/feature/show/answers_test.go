@@ -59,7 +59,7 @@ func TestOldSelvesAreNoChoice(t *testing.T) {
 // rough is the sample as a machine measures it that is busy: a faster contender that takes about as
 // long as another, and one that may be as fast as the baseline, all with wide intervals.
 func rough() *record.Record {
-	const apart = 0.15 // the blocks' values, each of them
+	const spread = 0.15 // the blocks' values, each of them
 	rec := sample()
 	rec.Rows, rec.Blocks = nil, nil
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -69,7 +69,7 @@ func rough() *record.Record {
 	add("Seal/pad=none", spec{"lib=webpush-go", "baseline", "", 196_000, 229}, spec{"lib=webpush", "contender", "", 190_000, 12})
 	for i := range rec.Blocks {
 		for j := range rec.Blocks[i].Series {
-			s, own := &rec.Blocks[i].Series[j], math.Exp(apart*rng.NormFloat64())
+			s, own := &rec.Blocks[i].Series[j], math.Exp(spread*rng.NormFloat64())
 			for k, ns := range s.WallNS {
 				s.CPUNS[k] = int64(float64(ns) * own)
 				s.WallNS[k] = int64(1.4 * float64(s.CPUNS[k]))

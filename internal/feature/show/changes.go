@@ -130,18 +130,18 @@ func headline(c *verdict.Changes) string {
 	if len(parts) == 0 {
 		parts = []string{"nothing to compare"}
 	}
-	under := ""
+	bound := ""
 	if most > 0 {
-		under = fmt.Sprintf(" (a slowdown is under %.1f%%", 100*least)
+		bound = fmt.Sprintf(" (a slowdown is under %.1f%%", 100*least)
 		if most-least > 0.0005 {
-			under += fmt.Sprintf(" to %.1f%%, by row", 100*most)
+			bound += fmt.Sprintf(" to %.1f%%, by row", 100*most)
 		}
-		under += ")"
+		bound += ")"
 	}
 	if c.AcrossMachines {
-		under += ", across machines"
+		bound += ", across machines"
 	}
-	return fmt.Sprintf("%s: %s%s", words.Counted(len(c.Rows), "row"), strings.Join(parts, ", "), under)
+	return fmt.Sprintf("%s: %s%s", words.Counted(len(c.Rows), "row"), strings.Join(parts, ", "), bound)
 }
 
 func method(c *verdict.Changes) string {

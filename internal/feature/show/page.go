@@ -133,18 +133,18 @@ func newCase(one *caseOfRun) caseView {
 	if view.Missing != "" {
 		return view
 	}
-	with, without := split(c)
-	for _, r := range without {
+	measured, missing := split(c)
+	for _, r := range missing {
 		view.Failed = append(view.Failed, noteView{r.Row.Contender, r.Reason()})
 	}
-	if len(with) == 0 {
+	if len(measured) == 0 {
 		return view
 	}
-	view.Forest = newForest(c, with)
+	view.Forest = newForest(c, measured)
 	columns := append(columnsOf(c, true), report.Texts("module", func(r *verdict.Result) string { return r.Row.Module }))
-	cells := report.Cells(columns, with)
+	cells := report.Cells(columns, measured)
 	view.Columns = cells[0]
-	for i, r := range with {
+	for i, r := range measured {
 		view.Rows = append(view.Rows, rowView{verdictClass(r), cells[1+i]})
 	}
 	return view

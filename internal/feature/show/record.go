@@ -100,16 +100,16 @@ func writeCase(d *report.Doc, c *verdict.CaseResult) {
 		}
 		return
 	}
-	with, without := split(c)
+	measured, missing := split(c)
 	columns := columnsOf(c, d.Wide || d.Markdown)
-	if len(with) > 0 {
-		report.Table(d, columns, with, func(r *verdict.Result, text string) string { return paintCell(d, r, text) })
+	if len(measured) > 0 {
+		report.Table(d, columns, measured, func(r *verdict.Result, text string) string { return paintCell(d, r, text) })
 	}
-	for _, r := range without {
+	for _, r := range missing {
 		d.Item(r.Row.Contender, r.Reason())
 	}
 	if d.Markdown {
-		if len(without) > 0 {
+		if len(missing) > 0 {
 			d.Printf("\n")
 		}
 		d.Printf("%s; %s\n", report.Escape(comparedText(c)), report.Escape(controlText(c)))
@@ -129,16 +129,16 @@ func comparedText(c *verdict.CaseResult) string {
 
 // split separates the rows with figures from the rows without. A control with figures is in
 // neither, since it has a line of its own.
-func split(c *verdict.CaseResult) (with, without []*verdict.Result) {
+func split(c *verdict.CaseResult) (measured, missing []*verdict.Result) {
 	for _, r := range c.Rows {
 		switch {
 		case r.NSOp == nil:
-			without = append(without, r)
+			missing = append(missing, r)
 		case r != c.Control:
-			with = append(with, r)
+			measured = append(measured, r)
 		}
 	}
-	return with, without
+	return measured, missing
 }
 
 func paintCell(d *report.Doc, r *verdict.Result, text string) string {

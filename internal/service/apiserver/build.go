@@ -22,8 +22,8 @@ import (
 // thanks to Go's build cache. [Kubernetes]' program is also the other programs of a cluster. Beside
 // it is pause, which its pods need.
 func Program(ctx context.Context, kind Kind, log io.Writer) (file string, err error) {
-	p, file, there, err := locate(kind)
-	if err != nil || there {
+	p, file, built, err := locate(kind)
+	if err != nil || built {
 		return file, err
 	}
 	return file, build(ctx, p, file, log)

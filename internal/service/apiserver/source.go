@@ -115,7 +115,7 @@ func (p *program) file() (string, error) {
 }
 
 // locate returns the path of a server's program, and whether it is built.
-func locate(kind Kind) (p *program, file string, there bool, err error) {
+func locate(kind Kind) (p *program, file string, built bool, err error) {
 	if p, err = programOf(kind); err != nil {
 		return nil, "", false, err
 	}
@@ -128,6 +128,6 @@ func locate(kind Kind) (p *program, file string, there bool, err error) {
 
 // Built reports whether the server of a kind is built. It takes a millisecond.
 func Built(kind Kind) bool {
-	_, _, there, _ := locate(kind)
-	return there
+	_, _, built, _ := locate(kind)
+	return built
 }

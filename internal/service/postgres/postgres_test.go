@@ -26,7 +26,6 @@ import (
 // failure.
 func start(t *testing.T, o postgres.Options) *postgres.Server {
 	t.Helper()
-	o.NoDownload = true
 	s, err := postgres.Start(t.Context(), o)
 	if errors.Is(err, pgtest.ErrNone) && os.Getenv("CI") != "true" {
 		t.Skip(err)
@@ -133,8 +132,8 @@ func TestSchemaIsFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	var passing sync.WaitGroup
-	over := make(chan struct{})
-	defer func() { l.Close(); close(over); passing.Wait() }()
+	stopped := make(chan struct{})
+	defer func() { l.Close(); close(stopped); passing.Wait() }()
 	passing.Go(func() {
 		client, err := l.Accept()
 		if err != nil {
@@ -145,7 +144,7 @@ func TestSchemaIsFree(t *testing.T) {
 		if err != nil {
 			return
 		}
-		passing.Go(func() { <-over; upstream.Close() })
+		passing.Go(func() { <-stopped; upstream.Close() })
 		passing.Go(func() { io.Copy(client, upstream) })
 		message := make([]byte, 64<<10)
 		for {

@@ -64,7 +64,7 @@ func New(kind Kind, addresses ...net.IP) (*Pair, error) {
 }
 
 // NewValid makes a certificate that is valid between two times.
-func NewValid(kind Kind, from, until time.Time, addresses ...net.IP) (*Pair, error) {
+func NewValid(kind Kind, from, end time.Time, addresses ...net.IP) (*Pair, error) {
 	key, err := newKey(kind)
 	if err != nil {
 		return nil, fmt.Errorf("tlscert: make a key of kind %s: %w", kind, err)
@@ -73,7 +73,7 @@ func NewValid(kind Kind, from, until time.Time, addresses ...net.IP) (*Pair, err
 		SerialNumber:          big.NewInt(1),
 		Subject:               pkix.Name{CommonName: ServerName},
 		NotBefore:             from,
-		NotAfter:              until,
+		NotAfter:              end,
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,

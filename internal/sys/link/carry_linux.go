@@ -184,20 +184,20 @@ func (c *carrier) takeFrom(device int, p *pipe) (n int, err error) {
 // any.
 func (c *carrier) deliver(device int, p *pipe) (time.Duration, error) {
 	for range most {
-		due, some := p.next()
+		arrival, some := p.next()
 		if !some {
 			return -1, nil
 		}
 		now := time.Since(c.started)
-		if due > now {
-			return due - now, nil
+		if arrival > now {
+			return arrival - now, nil
 		}
 		a := p.arrive()
 		if !a.lost {
 			if _, err := unix.Write(device, a.data); err != nil {
 				return 0, fmt.Errorf("write a packet: %w", err)
 			}
-			c.counted.late(now - a.due)
+			c.counted.late(now - a.arrival)
 		}
 		c.spare = append(c.spare, a.data)
 	}

@@ -20,16 +20,16 @@ func (e *End) inside(do func() error) error {
 	if e == nil {
 		return do()
 	}
-	there, err := os.Open(e.Namespace)
+	target, err := os.Open(e.Namespace)
 	if err != nil {
 		return fmt.Errorf("link: %w", err)
 	}
-	defer there.Close()
+	defer target.Close()
 	runtime.LockOSThread()
 	home, err := os.Open(ownNamespace)
 	if err == nil {
 		defer home.Close()
-		err = unix.Setns(int(there.Fd()), unix.CLONE_NEWNET)
+		err = unix.Setns(int(target.Fd()), unix.CLONE_NEWNET)
 	}
 	if err != nil {
 		runtime.UnlockOSThread()

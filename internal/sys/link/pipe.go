@@ -23,10 +23,10 @@ type pipe struct {
 
 // parcel is a packet on its way.
 type parcel struct {
-	data   []byte
-	leaves time.Duration // when the last of its bits has been sent
-	due    time.Duration // when it arrives
-	lost   bool
+	data    []byte
+	leaves  time.Duration // when the last of its bits has been sent
+	arrival time.Duration // when it arrives
+	lost    bool
 }
 
 // Totals are packets of one direction.
@@ -101,7 +101,7 @@ func (p *pipe) next() (time.Duration, bool) {
 	if p.first == len(p.waiting) {
 		return 0, false
 	}
-	return p.waiting[p.first].due, true
+	return p.waiting[p.first].arrival, true
 }
 
 // arrive takes the next packet out.

@@ -82,9 +82,9 @@ func TestQueue(t *testing.T) {
 		t.Errorf("after 3 ms there is room for %d packets, want 3", room)
 	}
 	for i := range 103 {
-		due, some := p.next()
-		if want := time.Duration(i+1)*time.Millisecond + 50*time.Millisecond; !some || due != want {
-			t.Errorf("packet %d arrives after %v, %v, want %v", i, due, some, want)
+		arrival, some := p.next()
+		if want := time.Duration(i+1)*time.Millisecond + 50*time.Millisecond; !some || arrival != want {
+			t.Errorf("packet %d arrives after %v, %v, want %v", i, arrival, some, want)
 		}
 		p.arrive()
 	}
@@ -101,7 +101,7 @@ func TestUnlimited(t *testing.T) {
 		if !p.take(now, make([]byte, 1500)) {
 			t.Fatal("dropped a packet")
 		}
-		for due, some := p.next(); some && due <= now; due, some = p.next() {
+		for arrival, some := p.next(); some && arrival <= now; arrival, some = p.next() {
 			p.arrive()
 		}
 	}

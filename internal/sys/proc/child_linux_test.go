@@ -224,7 +224,7 @@ func TestKillGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Kill()
-	if !gone(grandchild.N) {
+	if !hasEnded(grandchild.N) {
 		t.Error("a grandchild is left behind")
 	}
 }

@@ -56,14 +56,14 @@ func TestDiesWithParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait()
-	if !gone(pid) {
+	if !hasEnded(pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		t.Error("the child outlived its parent by 30 s")
 	}
 }
 
 // gone waits until a process is no more.
-func gone(pid int) bool {
+func hasEnded(pid int) bool {
 	for range 300 {
 		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || strings.Contains(string(state), ") Z ") {
@@ -120,13 +120,13 @@ func TestOneClock(t *testing.T) {
 			x++
 		}
 	}
-	of, err := CPUOf(os.Getpid())
+	cpu, err := CPUOf(os.Getpid())
 	after, known := CPU()
 	if err != nil || !known {
 		t.Fatal(err, known)
 	}
-	if of-before < 50*time.Millisecond || of > after {
-		t.Errorf("from without %v, from within %v before and %v after", of, before, after)
+	if cpu-before < 50*time.Millisecond || cpu > after {
+		t.Errorf("from without %v, from within %v before and %v after", cpu, before, after)
 	}
 	for _, pid := range []int{-1, 0, 1 << 22, 1 << 30} {
 		if d, err := CPUOf(pid); !errors.Is(err, ErrNotAvailable) {

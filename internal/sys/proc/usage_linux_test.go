@@ -31,7 +31,7 @@ func TestMonitorIsNotCounted(t *testing.T) {
 	}()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	const code, with = 0, 1
+	const code, threads = 0, 1
 	var beyond [2][]float64
 	for tries := 0; tries < 80 && len(beyond[code]) < 40; tries++ {
 		if _, err := unix.Read(pipe[0], make([]byte, 1)); err != nil {
@@ -45,8 +45,8 @@ func TestMonitorIsNotCounted(t *testing.T) {
 		var before, after [2]time.Duration
 		var known [2]bool
 		before[code], known[code] = CPUOfCode()
-		before[with], known[with] = CPU()
-		if !known[code] || !known[with] {
+		before[threads], known[threads] = CPU()
+		if !known[code] || !known[threads] {
 			t.Fatal("CPU time is not known on Linux")
 		}
 		for end := own + 8*time.Millisecond; ; {
@@ -60,7 +60,7 @@ func TestMonitorIsNotCounted(t *testing.T) {
 			}
 		}
 		after[code], _ = CPUOfCode()
-		after[with], _ = CPU()
+		after[threads], _ = CPU()
 		if time.Since(begun) > own*9/8 { // others had the processor, and the scheduler more to do
 			continue
 		}
@@ -71,7 +71,7 @@ func TestMonitorIsNotCounted(t *testing.T) {
 	if len(beyond[code]) < 10 {
 		t.Skip("the machine is too busy")
 	}
-	t.Logf("beyond the thread that runs the code, median: %.2f%%, with the monitor %.2f%%", 100*stats.Median(beyond[code]), 100*stats.Median(beyond[with]))
+	t.Logf("beyond the thread that runs the code, median: %.2f%%, with the monitor %.2f%%", 100*stats.Median(beyond[code]), 100*stats.Median(beyond[threads]))
 	if got := stats.Median(beyond[code]); got > 0.01 || got < -0.005 {
 		t.Errorf("the CPU time of code is %.2f%% above its thread's, want 0", 100*got)
 	}

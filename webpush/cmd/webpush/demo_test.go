@@ -35,10 +35,10 @@ func TestDemo(t *testing.T) {
 	defer server.Close()
 
 	key := ask(t, "GET", server.URL+"/key", nil, 200)
-	browser, gone := service.Subscribe(key), service.Subscribe(key)
-	gone.Unsubscribe()
+	browser, ended := service.Subscribe(key), service.Subscribe(key)
+	ended.Unsubscribe()
 	ask(t, "POST", server.URL+"/subscribe", browser.JSON(), 204)
-	ask(t, "POST", server.URL+"/subscribe", gone.JSON(), 204)
+	ask(t, "POST", server.URL+"/subscribe", ended.JSON(), 204)
 	ask(t, "POST", server.URL+"/subscribe", []byte("{}"), 400)
 	if got := ask(t, "POST", server.URL+"/send", []byte(`{"title":"Hello","body":"you"}`), 200); got != `{"accepted":1,"gone":1}`+"\n" {
 		t.Errorf("sent: %s", got)
