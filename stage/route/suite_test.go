@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 		servers = brought(config)[0].Servers
 	}
 	proc.ServeIfStarted(servers)
+	os.Setenv("POSTAGE_PG_DOWNLOAD", "no")
 	for _, name := range []string{"POSTAGE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
 		os.Unsetenv(name)
 	}

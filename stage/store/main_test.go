@@ -38,6 +38,7 @@ func refusal(c *lab.Case, way *lab.Contender) error {
 func TestMain(m *testing.M) {
 	proc.ServeIfStarted(Suite().Servers)
 	// Tests talk only to this machine, and to a server of their own.
+	os.Setenv("POSTAGE_PG_DOWNLOAD", "no")
 	for _, name := range []string{"POSTAGE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
 		os.Unsetenv(name)
 	}

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -19,10 +20,12 @@ import (
 )
 
 // newService returns the run's PostgreSQL: a scratch cluster with or without fsync, or the user's
-// own server (see userDSN and package postgres).
+// own server (see userDSN and package postgres). If PostgreSQL is not installed, it is downloaded
+// once, which is announced, from POSTAGE_PG_REPOSITORY if that is set; POSTAGE_PG_DOWNLOAD=no
+// forbids that.
 func newService(use *userDSN, fsync bool) *lab.Service {
-	return &lab.Service{Start: func(ctx context.Context, _ io.Writer) (*lab.Running, error) {
-		o := serverOptions()
+	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
+		o := serverOptions(log)
 		o.DSN, o.Scratch.Fsync = use.text, fsync
 		// Two of these may run at a time, each in a schema of its own.
 		o.Schema = map[bool]string{false: "postage", true: "postage_fsync"}[fsync]
@@ -38,8 +41,11 @@ func newService(use *userDSN, fsync bool) *lab.Service {
 	}}
 }
 
-func serverOptions() postgres.Options {
+func serverOptions(log io.Writer) postgres.Options {
 	return postgres.Options{
+		Log:        log,
+		NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") == "no",
+		Repository: os.Getenv("POSTAGE_PG_REPOSITORY"),
 		// No checkpoint and no autovacuum during a batch.
 		Scratch: pgtest.Options{Settings: map[string]string{
 			"shared_buffers": "256MB", "max_wal_size": "4GB", "checkpoint_timeout": "1h", "autovacuum": "off",

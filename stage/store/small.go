@@ -114,7 +114,7 @@ func farService(use *userDSN) *lab.Service {
 		if err != nil {
 			return nil, err
 		}
-		o := serverOptions()
+		o := serverOptions(log)
 		o.Scratch.Start, o.Scratch.Settings["listen_addresses"] = network.Far.Start, network.Far.IP
 		s, err := postgres.Start(ctx, o)
 		if err != nil {

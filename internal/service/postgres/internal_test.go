@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"bytes"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -13,21 +15,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A server that is named goes before one of the environment, and that before the PG* variables.
-func TestOrder(t *testing.T) {
-	expect := func(given, wantDSN, wantFrom string) {
-		t.Helper()
-		dsn, from, ok := userDSN(given)
-		if dsn != wantDSN || from != wantFrom || ok != (wantFrom != "") {
-			t.Errorf("server %q of %q, want %q of %q", dsn, from, wantDSN, wantFrom)
-		}
+func TestDownloadOutOfReach(t *testing.T) {
+	var said bytes.Buffer
+	_, err := download(t.Context(), Options{Repository: "http://127.0.0.1:1/maven2", CacheDir: t.TempDir(), Log: &said})
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("error %v does not name the repository", err)
 	}
-	expect("", "", "")
-	t.Setenv("PGHOST", "elsewhere")
-	expect("", "", "the PG* variables")
-	t.Setenv("POSTAGE_DSN", "host=here")
-	expect("", "host=here", "POSTAGE_DSN")
-	expect("host=there", "host=there", "the given DSN")
+	if !strings.Contains(said.String(), "downloading PostgreSQL") {
+		t.Errorf("announced %q", said.String())
+	}
 }
 
 func TestWithSearchPath(t *testing.T) {

@@ -1,12 +1,17 @@
 // Package postgres brings up a real PostgreSQL for a measurement or a test, and removes it
 // afterwards.
 //
-// Start takes the user's own server, if [Options].DSN, POSTAGE_DSN or the PG* variables name one. Work
-// is then confined to one schema that Start creates and Stop drops. Start refuses to replace a schema
-// of that name that postage did not make.
+// Start looks for a server in this order and takes the first there is:
 //
-// Otherwise package pgtest makes a scratch cluster in a temporary folder with PostgreSQL's programs on
-// this machine. If there are none, the error says how to install them.
+//  1. the user's own, named by [Options].DSN, POSTAGE_DSN or the PG* variables. Work is then
+//     confined to one schema that Start creates and Stop drops. Start refuses to replace a schema
+//     of that name that postage did not make.
+//  2. PostgreSQL's programs on this machine, with which package pgtest makes a scratch cluster in a
+//     temporary folder.
+//  3. the same with programs that github.com/fergusstrange/embedded-postgres downloads once,
+//     announced on [Options].Log and kept for the next time.
+//
+// When there is none, the error says what was tried and how to install one.
 package postgres
 
 import (
@@ -14,6 +19,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"postage/pgbulk/pgtest"
 )
@@ -29,6 +36,18 @@ type Options struct {
 
 	// Scratch sets up the scratch cluster.
 	Scratch pgtest.Options
+
+	// NoDownload makes Start fail where it would download.
+	NoDownload bool
+	// Repository is the Maven repository to download from; the library's default when empty.
+	Repository string
+	// CacheDir keeps what was downloaded; the user's cache folder when empty.
+	CacheDir string
+
+	find func() (string, error) // in place of pgtest.Find, for tests
+
+	// Log is where a download is announced. Standard error when nil.
+	Log io.Writer
 }
 
 // Server is a running PostgreSQL server. Its methods may be called from several goroutines; call
@@ -41,6 +60,7 @@ type Server struct {
 // Start finds or makes a server and returns once it answers. ctx bounds the start alone.
 // The caller must Stop the server.
 func Start(ctx context.Context, o Options) (*Server, error) {
+	o.Log = cmp.Or[io.Writer](o.Log, os.Stderr)
 	o.Schema = cmp.Or(o.Schema, "postage")
 	if dsn, from, ok := userDSN(o.DSN); ok {
 		u, err := openUserServer(ctx, dsn, o.Schema)
@@ -49,10 +69,24 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		}
 		return &Server{user: u}, nil
 	}
+	if o.Scratch.BinDir == "" {
+		find := pgtest.Find
+		if o.find != nil {
+			find = o.find
+		}
+		bin, err := find()
+		if errors.Is(err, pgtest.ErrNone) && !o.NoDownload {
+			if bin, err = download(ctx, o); err != nil {
+				err = fmt.Errorf("%w: %w", pgtest.ErrNone, err)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("postgres: %w\nhint: %s  (or name your own server with --dsn or in POSTAGE_DSN)", err, pgtest.InstallHint)
+		}
+		o.Scratch.BinDir = bin
+	}
 	c, err := pgtest.Start(ctx, o.Scratch)
-	if errors.Is(err, pgtest.ErrNone) {
-		return nil, fmt.Errorf("postgres: %w  (or name your own server with --dsn or in POSTAGE_DSN)", err)
-	} else if err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	return &Server{cluster: c}, nil

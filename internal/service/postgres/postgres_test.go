@@ -26,6 +26,7 @@ import (
 // failure.
 func start(t *testing.T, o postgres.Options) *postgres.Server {
 	t.Helper()
+	o.NoDownload = true
 	s, err := postgres.Start(t.Context(), o)
 	if errors.Is(err, pgtest.ErrNone) && os.Getenv("CI") != "true" {
 		t.Skip(err)
