@@ -1,12 +1,12 @@
 // Package postgres brings up a real PostgreSQL for a measurement or a test, and removes it
 // afterwards.
 //
-// Start takes the user's own server, if [Options].DSN, POSTAGE_DSN or the PG* variables name one. Work
-// is then confined to one schema that Start creates and Stop drops. Start refuses to replace a schema
-// of that name that postage did not make.
+// Start takes the user's own server, if [Options].DSN, POSTAGE_DSN or the PG* variables name one.
+// Work is then confined to one schema that Start creates and Stop drops. Start refuses to replace a
+// schema of that name that postage did not make.
 //
-// Otherwise package pgtest makes a scratch cluster in a temporary folder with PostgreSQL's programs on
-// this machine. If there are none, the error says how to install them.
+// Otherwise package pgtest makes a scratch cluster in a temporary folder with PostgreSQL's programs
+// on this machine. If there are none, the error says how to install them.
 package postgres
 
 import (
