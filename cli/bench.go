@@ -41,8 +41,8 @@ A benchmark that fails, skips, hangs or ends its process is told in a line, and 
 others are measured.
 
 Exit status: 0 measured; 1 some benchmark could not be; 2 wrong usage, or nothing could
-be measured; 130 interrupted. With --gate they are those of ` + "`postage compare --gate`" + `: 0 all
-passed, 1 some regressed, 2 there is no answer, 3 inconclusive, which too little time is.`,
+be measured; 130 interrupted. With --gate: 0 all passed, 1 some regressed,
+2 there is no answer, 3 inconclusive, as with too little time.`,
 		Example: `  postage bench ./... --against main
   postage bench -bench 'Marshal|Unmarshal' encoding/json
   postage bench ./codec --against HEAD~1 --gate --markdown

@@ -25,7 +25,7 @@ func TestClaimsPrintsAll(t *testing.T) {
 		}
 		for i, c := range out.Claims {
 			if c.Verdict != "not measured" && c.Verdict != "not available" {
-				t.Errorf("claim %d, of which nothing was measured: %s", i+1, c.Verdict)
+				t.Errorf("nothing was measured of claim %d: %s", i+1, c.Verdict)
 			}
 		}
 	}

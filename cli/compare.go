@@ -60,7 +60,7 @@ Runs of different machines are refused: --force compares them anyway.`,
 	return cmd
 }
 
-// check refuses runs that cannot be compared so.
+// check refuses two runs for a gate, and more than two.
 func (f *compareFlags) check(args []string) error {
 	switch {
 	case len(args) > 2:

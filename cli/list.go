@@ -18,9 +18,8 @@ func (p program) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [PATTERN...]",
 		Short: "List the cases and rows that can be measured",
-		Long: `Without a pattern it lists, for each stage, its question, its cases and the options that
-refine them, by their names in a pattern: defaults before the first |. Cases that differ in one key share a line, which is a pattern
-for them. A star marks what a first look takes.
+		Long: `Without a pattern it lists each stage's question, its cases, and the options that refine them.
+A line of cases is a pattern for them.
 
 With a pattern it lists the rows: contender, role, module, what the proof checks.
 "all" lists every row.
@@ -52,7 +51,7 @@ With a pattern it lists the rows: contender, role, module, what the proof checks
 	return cmd
 }
 
-const patternHelp = `A pattern is a stage or key=value parts or both, joined by slashes, all of which must
+const patternHelp = `A pattern is a stage or key=value parts or both, joined by slashes, and all must
 hold: {some}, {part}, key=a*,b, key!=c. Of several patterns one must hold. A
 pattern with a colon is a filter in benchstat's syntax: '/key:(a OR b) -/other:c'.`
 
@@ -80,12 +79,15 @@ func listCases(cmd *cobra.Command, suites []lab.Suite) error {
 			fmt.Fprintln(&b, line)
 		}
 	}
-	fmt.Fprintf(&b, "%s. A pattern lists the rows that it names: `%s`.\n", words.Counted(number, "case"), called(cmd.Root().Name(), "postage list KEY=VALUE"))
+	key := fmt.Sprintf("%s. A first look takes the starred ones; the number counts their contenders. "+
+		"Values behind an option's first | are measured if a pattern names them. `%s` lists the rows.",
+		words.Counted(number, "case"), called(cmd.Root().Name(), "postage list KEY=VALUE"))
+	fmt.Fprintln(&b, ansi.Wordwrap(key, helpWidth, ""))
 	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
 	return err
 }
 
-// A group is cases whose names have the same keys, without those of options.
+// A group is cases whose names have the same keys, apart from options.
 type group struct {
 	keys         record.Keys // of the first case
 	values       [][]string  // of each key

@@ -62,7 +62,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.giveUp, "give-up", 3*time.Second, "end a run that nothing answers for so long; 0 for never")
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
-	flags.StringVar(&f.proto, "proto", "http1", "`name`: http1, http2, grpc, sse or websocket")
+	flags.StringVar(&f.proto, "proto", "http1", "protocol `name`: http1, http2, grpc, sse or websocket")
 	flags.StringVarP(&f.verb, "request", "X", "", "HTTP `method` (default GET, or POST with a body)")
 	flags.StringVar(&f.method, "method", "", "gRPC method, such as `pkg.S/Call`")
 	flags.IntVarP(&f.conns, "conns", "c", 10, "`number` of connections")
@@ -72,7 +72,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 	flags.StringVar(&f.data, "data", "", "CSV `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
 	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format) or HAR `file`, at their recorded times")
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
-	flags.StringArrayVarP(&f.headers, "header", "H", nil, "`field`, name: value, may be repeated")
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "header `field` such as 'Accept: text/html', may be repeated")
 	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
 	flags.StringVar(&f.ca, "ca", "", "PEM `file` with the certificates to trust")
 	flags.StringVar(&f.cert, "cert", "", "PEM `file` with a certificate to show to the server (mTLS)")
@@ -88,7 +88,7 @@ func (f *loadFlags) registerSending(flags *pflag.FlagSet) {
 // registerOutput registers the flags that say what a success is, and what is written.
 func (f *loadFlags) registerOutput(flags *pflag.FlagSet) {
 	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives`")
-	flags.StringArrayVar(&f.asserts, "assert", nil, "`objective` such as p99<5ms, errors<0.1% or rate>=990; may be repeated")
+	flags.StringArrayVar(&f.asserts, "assert", nil, "fail unless this `objective` is kept: p99<5ms, errors<0.1% or rate>=990; may be repeated")
 	flags.IntVar(&f.cpu, "cpu", 0, "processors to use (GOMAXPROCS), 0 for all")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.csv, "csv", "", "write a line for each second to `file`")

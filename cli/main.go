@@ -193,8 +193,8 @@ contender did the work, an honest interval, and the distance to the physical flo
 		commands []*cobra.Command
 	}{
 		{"Measure:", append(p.others(), p.runCommand(), benchCommand())},
-		{"Read and compare:", []*cobra.Command{p.showCommand(), p.compareCommand(), p.historyCommand()}},
-		{"Help:", []*cobra.Command{p.listCommand(), p.claimsCommand(), p.doctorCommand()}},
+		{"Read and compare:", []*cobra.Command{p.showCommand(), p.compareCommand(), p.historyCommand(), p.claimsCommand()}},
+		{"Help:", []*cobra.Command{p.listCommand(), p.doctorCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, cmd := range group.commands {

@@ -30,7 +30,7 @@ func profileCommand() *cobra.Command {
 	var f profileFlags
 	cmd := &cobra.Command{
 		Use:   "profile FILE...",
-		Short: "Where a service spends on messages, and what a change would save",
+		Short: "Say what a service spends on messages, and what a change saves",
 		Long: `Reads profiles of a service in pprof's format: of CPU time and, to share out the garbage, of allocations.
 Several of each, of many replicas, are added up.
 

@@ -92,7 +92,7 @@ interrupted.`,
 	return cmd
 }
 
-// checkRun finds flags of a run that cannot be, or not together.
+// checkRun refuses values of flags that cannot be, and flags that do not go together.
 func (all suites) checkRun(cmd *cobra.Command, patterns []string, flags *runFlags) error {
 	if err := flags.worldFlags.parse(cmd); err != nil {
 		return err

@@ -87,7 +87,7 @@ func normaliseHost(u *url.URL) (string, error) {
 	return name + ":" + strconv.FormatUint(n, 10), nil
 }
 
-// lowerASCII is strings.ToLower without its rules for other letters, some of which become ASCII.
+// lowerASCII is strings.ToLower for ASCII alone: some other letters become ASCII by its rules.
 func lowerASCII(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return 'A' <= r && r <= 'Z' }) {
 		return text

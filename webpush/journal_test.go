@@ -13,8 +13,8 @@ import (
 	"postage/webpush"
 )
 
-// journalled broadcasts to those of subs that the journal does not have, and tells each how many
-// results there were. It returns their number.
+// journalled broadcasts to the subs that the journal does not have, and tells each how many results
+// there were. It returns their number.
 func journalled(ctx context.Context, t *testing.T, client *webpush.Client, name string, subs []webpush.Subscription, each func(n int, r webpush.Result)) (n int) {
 	t.Helper()
 	journal, err := webpush.OpenJournal(name, "a test")

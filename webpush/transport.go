@@ -117,8 +117,8 @@ type guard struct {
 	dials map[string]*dial // under way, by host and port
 }
 
-// environmentProxies are those that http.ProxyFromEnvironment may name; it reads the environment
-// once.
+// environmentProxies are the proxies that http.ProxyFromEnvironment may name; it reads the
+// environment once.
 func environmentProxies() map[string]bool {
 	proxies := make(map[string]bool)
 	for _, scheme := range []string{"https", "http"} {

@@ -126,8 +126,6 @@ func clusterRole(meta metav1.ObjectMeta) object {
 	}}
 }
 
-func kindByName(name string) kind { return named(kinds(), name, func(k kind) string { return k.name }) }
-
 // named finds what has a name. It panics for a name that this package does not have.
 func named[T any](all []T, name string, nameOf func(T) string) T {
 	i := slices.IndexFunc(all, func(one T) bool { return nameOf(one) == name })

@@ -177,6 +177,8 @@ func started(t *testing.T, service *lab.Service) {
 	}
 }
 
+func kindByName(name string) kind { return named(kinds(), name, func(k kind) string { return k.name }) }
+
 func instanceOf(t *testing.T, s spec, as string) *instance {
 	t.Helper()
 	needServer(t)

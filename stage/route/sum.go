@@ -86,8 +86,8 @@ func newSum(rec *record.Record, name string) *sum {
 	return s
 }
 
-// figure is a contender's CPU time in a block. The baseline's is measured twice, as the control: all
-// shares are of it.
+// figure is a contender's CPU time in a block. The baseline's is measured twice, as the control:
+// all shares are of it.
 func (s *sum) figure(block *record.Block, contender string) (ns float64, ok bool) {
 	row := s.rows[contender]
 	ns, ok = cpu(block, row)
@@ -107,8 +107,8 @@ func (t terms) add(n float64, others terms) terms {
 	return t
 }
 
-// shareOf is the sum of terms as a share of the row base, over the blocks. ok is false where there is no
-// block with all of the rows.
+// shareOf is the sum of terms as a share of the row base, over the blocks. ok is false where there
+// is no block with all of the rows.
 func (s *sum) shareOf(base string, t terms) (_ share, ok bool) {
 	var values []float64
 blocks:

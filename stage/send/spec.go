@@ -53,7 +53,7 @@ func (s *spec) clients() int {
 	return s.conns
 }
 
-// settings are those that a row's name may leave out.
+// settings are what a row's name may leave out.
 func (s *spec) settings(more map[string]string) map[string]string {
 	out := map[string]string{
 		"body": s.body.Name, "reuse": yesNo(s.reuse), "size": sizeName(s.size),

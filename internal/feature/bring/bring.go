@@ -12,7 +12,7 @@
 //  4. [Workspace] builds this program again, with code for the message that a suite generates in
 //     place of its own messages. An overlay does that, so the source is not changed.
 //
-// The program that is built has run, list, report and the rest for the message's rows.
+// The program that is built has run, list, show and the rest for the message's rows.
 package bring
 
 import (

@@ -95,7 +95,7 @@ func TestManySamplesInBoundedMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	samples, err := s.ReadSamples([]string{path}, "", md, n)
-	if want := "100,000 samples, of which 8192 are kept, drawn at random: "; err != nil || !strings.HasPrefix(samples.String(), want) {
+	if want := "100,000 samples, 8192 of them kept, drawn at random: "; err != nil || !strings.HasPrefix(samples.String(), want) {
 		t.Errorf("%s, %v", samples, err)
 	}
 	runtime.GC()

@@ -141,8 +141,8 @@ func (s *stringsSeen) merge(o *stringsSeen) {
 	}
 }
 
-// typed is the type that all strings have, "string" if they have none. An enum has few words, each of
-// them often.
+// typed is the type that all strings have, "string" if they have none. An enum has few words, each
+// of them often.
 func (s *stringsSeen) typed() string {
 	for _, name := range []string{"time", "uuid"} {
 		if !s.plain[name] {

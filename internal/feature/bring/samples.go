@@ -256,7 +256,7 @@ func (s *Samples) String() string {
 	slices.Sort(sizes)
 	text := words.Counted(s.count, "sample")
 	if len(sizes) < s.count {
-		text += fmt.Sprintf(", of which %d are kept, drawn at random", len(sizes))
+		text += fmt.Sprintf(", %d of them kept, drawn at random", len(sizes))
 	}
 	text += fmt.Sprintf(": %s to %s (median %s)", size(sizes[0]), size(sizes[len(sizes)-1]), size(sizes[len(sizes)/2]))
 	for _, lost := range s.lossy {

@@ -61,8 +61,8 @@ func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
 	return s, nil
 }
 
-// importName returns a file's name relative to one of the given folders, or else relative to its own
-// folder, which it then returns too.
+// importName returns a file's name relative to one of the given folders, or else relative to its
+// own folder, which it then returns too.
 func importName(path string, folders []string) (name, folder string, err error) {
 	for _, folder := range folders {
 		if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {

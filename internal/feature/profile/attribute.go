@@ -100,11 +100,11 @@ func (a *attributor) place(stack []*frame) (p place, assist bool) {
 	return p, assist
 }
 
-// attribute finds what the owner was called for and by whom, in the stack from its innermost frame on.
-// helpers are the frames before that: they tell reading from writing if the owner's frames do not.
-// The contender is the innermost frame's, as for generated code below proto.Marshal. A function
-// with a line of its own comes before it, and so does a serializer of Kubernetes, because its rows
-// measure all that it calls.
+// attribute finds what the owner was called for and by whom, in the stack from its innermost frame
+// on. helpers are the frames before that: they tell reading from writing if the owner's frames do
+// not. The contender is the innermost frame's, as for generated code below proto.Marshal. A
+// function with a line of its own comes before it, and so does a serializer of Kubernetes, because
+// its rows measure all that it calls.
 func (a *attributor) attribute(p *place, helpers, stack []*frame) {
 	inner, end := p.owner, len(stack)
 	for i, f := range stack {

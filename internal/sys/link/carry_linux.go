@@ -77,7 +77,7 @@ func (h *host) overrun() (n int64, err error) {
 		if len(fields) < 12 {
 			return fmt.Errorf("/proc/net/dev does not have the device: %q", text)
 		}
-		_, err = fmt.Sscan(fields[11], &n) // of what was sent, those dropped
+		_, err = fmt.Sscan(fields[11], &n) // packets to be sent that were dropped
 		return err
 	})
 	return n, err

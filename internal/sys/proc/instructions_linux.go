@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Instructions counts what all threads of this process execute in user mode, those that have ended
-// and those to come included.
+// Instructions counts what all threads of this process execute in user mode, also threads that
+// have ended and threads to come.
 //
 // The same loop takes the same number to a few in a million; code that allocates varies with the
 // garbage collector. Source: perf_event_open(2).

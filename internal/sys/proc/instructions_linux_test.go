@@ -62,7 +62,7 @@ func TestInstructions(t *testing.T) {
 	t.Logf("%d, %d, on four threads %d", one, again, four)
 }
 
-// All threads are counted, those that have ended too: shown by the kernel's clock of tasks, which
+// All threads are counted, also after they have ended: shown by the kernel's clock of tasks, which
 // every machine has.
 func TestCounterOfAllThreads(t *testing.T) {
 	c, err := openCounter(unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_TASK_CLOCK, unix.PerfEventOpen)
