@@ -158,11 +158,8 @@ type refusal struct {
 // refuse returns the first thing that is wrong.
 func refuse(all []refusal) error {
 	for _, r := range all {
-		switch {
-		case r.wrong && r.hint != "":
+		if r.wrong {
 			return hinted(errors.New(r.what), r.hint)
-		case r.wrong:
-			return errors.New(r.what)
 		}
 	}
 	return nil
@@ -181,25 +178,22 @@ func (f *loadFlags) check(args []string, paced bool) error {
 		{f.replay != "" && paced, "--replay says when requests are due", "leave --duration out, and --rate or give it a pace, such as 10x"},
 		{f.duration <= 0 || f.wait <= 0 || f.timeout <= 0, "--duration, --wait and --timeout must be more than 0", ""},
 		{!slices.Contains(loadArrivals, f.arrivals), fmt.Sprintf("--arrivals %q", f.arrivals), "want constant or poisson"},
-		{f.arrivals == "poisson" && f.rate.max, "--arrivals poisson needs a rate", "give --rate, such as 100"},
 		{f.conns < 1 || f.streams < 1, "--conns and --streams must be at least 1", ""},
 		{f.targets != "" && (len(args) > 0 || f.body != "" || f.verb != ""), "--targets says what is sent", "leave the URL, --body and --request out"},
-		{f.data != "" && f.targets == "" && len(args) == 0, "the built-in server is sent its own request, which has no place for --data", "give a URL or --targets"},
 		{f.warmUp < 0 || f.giveUp < 0 || f.most < 0 || f.cpu < 0, "--warm-up, --give-up, --max-requests and --cpu must be at least 0", ""},
 		{(f.cert == "") != (f.key == ""), "--cert and --key go together", ""},
 		{f.slo != "" && f.sides.against == "" && (f.csv != "" || f.hlog != "" || f.prometheus != "" || f.server != ""), "--csv, --hdr-log, --prometheus and --server are for one run, and --slo makes several", ""},
 		{f.most > 0 && (f.slo != "" || f.replay != "" || f.arrivals != "constant" || f.fleet.on), "--max-requests is for one run at one rate", "leave out --slo, --replay, --arrivals and --kubernetes"},
 		{len(f.expect) > 0 && (grpc || f.proto == "websocket"), "--expect is for HTTP's statuses", ""},
-		{f.slo != "" && f.rate.max, "--slo needs a rate to begin with", "give --rate, such as 100"},
+		{f.rate.max && (f.slo != "" || f.arrivals == "poisson"), "--slo and --arrivals poisson need a rate", "give --rate, such as 100"},
 		{grpc && f.verb != "", fmt.Sprintf("--request %s: gRPC is always POST", f.verb), "--method pkg.Service/Method says what to call"},
 		{grpc && f.method == "" && len(args) > 0, "gRPC needs a method", "give --method pkg.Service/Method"},
 		{!grpc && f.method != "", fmt.Sprintf("--method %s is a method of gRPC, and --proto is %s", f.method, f.proto), "--request (-X) is HTTP's method; --proto grpc calls one of gRPC"},
 		{f.messages < 1 && (f.proto != "sse" || f.messages < 0), "--messages must be at least 1", ""},
 		{!grpc && f.proto != "sse" && f.messages != 1, "--messages is for streams of gRPC", "give --proto grpc and --method"},
-		{!grpc && f.protoFile != "", "--proto-file goes with gRPC", "give --proto grpc and --method"},
-		{f.protoFile == "" && len(f.protoPaths) > 0, "--proto-path is for what --proto-file imports", ""},
+		{!grpc && f.protoFile != "" || f.protoFile == "" && len(f.protoPaths) > 0, "--proto-file goes with gRPC, and --proto-path with --proto-file", ""},
 		{f.fleet.on && len(f.protoPaths) > 0, "--proto-path is not possible with --kubernetes: workers have one file", "give --proto-file a descriptor set, made with --include_imports"},
 		{f.verb != "" && !httpToken.MatchString(f.verb), fmt.Sprintf("--request %q is not an HTTP method", f.verb), ""},
-		{len(args) == 0 && f.verb != "" && f.replay == "", "the built-in server is sent its own request", "give the URL of another"},
+		{len(args) == 0 && f.targets == "" && (f.verb != "" || f.data != ""), "the built-in server is sent its own request", "give the URL of another"},
 	})
 }

@@ -119,7 +119,7 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 // explain prints an error, with its advice.
 func (p program) explain(stderr io.Writer, err error) {
 	fmt.Fprintf(stderr, "%s: %s\n", p.name, called(p.name, err.Error()))
-	if h, ok := errors.AsType[*lab.Hinted](err); ok {
+	if h, ok := errors.AsType[*lab.Hinted](err); ok && h.Hint != "" {
 		fmt.Fprintf(stderr, "hint: %s\n", called(p.name, h.Hint))
 	}
 }

@@ -153,7 +153,7 @@ type harEntry struct {
 	Request         struct {
 		Method, URL string
 		Headers     []struct{ Name, Value string }
-		PostData    *struct {
+		PostData    struct {
 			Text, MimeType string
 			Params         []struct{ Name, Value string }
 		}
@@ -163,10 +163,7 @@ type harEntry struct {
 // body returns the body that an entry was sent with. It is not known where the file has a form's
 // parts instead, unless the form is encoded as a URL.
 func (e *harEntry) body() (body []byte, known bool) {
-	data := e.Request.PostData
-	if data == nil {
-		return nil, true
-	}
+	data := &e.Request.PostData
 	if data.Text != "" || len(data.Params) == 0 {
 		return []byte(data.Text), true
 	}
@@ -213,6 +210,9 @@ func (r *Replay) readHAR(text []byte, base *url.URL) error {
 			if !strings.HasPrefix(h.Name, ":") {
 				request.Header.Add(h.Name, h.Value)
 			}
+		}
+		if kind := entry.Request.PostData.MimeType; kind != "" && request.Header.Get("Content-Type") == "" {
+			request.Header.Set("Content-Type", kind)
 		}
 		request.Body = body
 	}

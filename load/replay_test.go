@@ -51,7 +51,7 @@ func TestReadReplay(t *testing.T) {
 				t.Error(lasts)
 			}
 			if name == "HAR" {
-				if h := r.Requests[0].Header; len(h) != 1 || h.Get("X-Who") != "Ann" || string(r.Requests[0].Body) != "body" {
+				if h := r.Requests[0].Header; len(h) != 2 || h.Get("X-Who") != "Ann" || h.Get("Content-Type") != "text/plain" || string(r.Requests[0].Body) != "body" {
 					t.Errorf("%v, %s", h, r.Requests[0].Body)
 				}
 				if r, err := ReadReplay(path, nil, 1); err != nil || r.Requests[0].URL.String() != "https://h/first" {

@@ -79,8 +79,9 @@ func (r *Result) Shortfall() string {
 	if !r.late(r.Planned) {
 		return ""
 	}
-	if !r.overloaded() {
-		return fmt.Sprintf("%.0f of %.0f requests a second were sent on time: workers ended early", r.Achieved, r.Rate)
+	why := "workers ended early"
+	if r.overloaded() {
+		why = "the server, or the number of connections, was the limit"
 	}
-	return fmt.Sprintf("%.0f of %.0f requests a second were sent on time: the server, or the number of connections, was the limit", r.Achieved, r.Rate)
+	return fmt.Sprintf("%.0f of %.0f requests a second were sent on time: %s", r.Achieved, r.Rate, why)
 }

@@ -122,15 +122,15 @@ func (w *worker) checkClock(ctx context.Context) error {
 	if err != nil {
 		return nil // the cluster does not answer now, and what it says later is too late for this
 	}
-	server, after := created.CreationTimestamp.Time, time.Now()
-	switch {
-	case server.IsZero():
-	case before.Sub(server) > clocksMost:
-		return fmt.Errorf("this node's clock is %v ahead of the API server's: set it, as by NTP", before.Sub(server).Round(5*time.Second))
-	case server.Sub(after) > clocksMost:
-		return fmt.Errorf("this node's clock is %v behind the API server's: set it, as by NTP", server.Sub(after).Round(5*time.Second))
+	server := created.CreationTimestamp.Time
+	off, where := before.Sub(server), "ahead of"
+	if behind := time.Until(server); behind > 0 {
+		off, where = behind, "behind"
 	}
-	return nil
+	if server.IsZero() || off <= clocksMost {
+		return nil
+	}
+	return fmt.Errorf("this node's clock is %v %s the API server's: set it, as by NTP", off.Round(5*time.Second), where)
 }
 
 func (w *worker) await(ctx context.Context, holds func(*published) bool) (found *published, err error) {
