@@ -41,27 +41,28 @@ func (b *bind) late()  { b.parsed, b.arrays = 0, nil }
 func (b *bind) again() { b.parsed, b.sent = 0, nil }
 
 func (b *bind) row(ctx context.Context, row []any) error {
+	c := b.session
 	if out := defaultsOf(row); !slices.Equal(out, b.defaults) {
 		if err := b.leaveOut(ctx, out); err != nil {
 			return err
 		}
 	}
-	size := b.session.enc.size(row)
-	if b.session.full(size) {
-		if err := b.session.settleTriggers(ctx); err != nil {
+	size := c.enc.size(row)
+	if c.full(size) {
+		if err := c.settleTriggers(ctx); err != nil {
 			return err
 		}
 		if err := b.send(ctx); err != nil {
 			return err
 		}
-		b.session.buf.chunk.reset(b.session.n)
+		c.buf.chunk.reset(c.n)
 	}
 	// A large row is a statement of its own, for which not even its bytes are copied.
-	large := size > b.session.plan.settings.chunkBytes
-	if err := b.session.enc.add(&b.session.buf.chunk, row, large); err != nil {
+	large := size > c.plan.settings.chunkBytes
+	if err := c.enc.add(&c.buf.chunk, row, large); err != nil {
 		return err
 	}
-	if b.session.watch(b.defaults) {
+	if c.watch(b.defaults) {
 		return b.sendTwice(ctx)
 	}
 	if !large {
@@ -70,67 +71,70 @@ func (b *bind) row(ctx context.Context, row []any) error {
 	if err := b.send(ctx); err != nil {
 		return err
 	}
-	b.session.stream.wire.flush() // while the row is ours
-	b.session.buf.chunk.reset(b.session.n + 1)
+	c.stream.wire.flush() // while the row is ours
+	c.buf.chunk.reset(c.n + 1)
 	return nil
 }
 
 // leaveOut keeps to one chunk only rows that leave the same columns to their DEFAULT.
 func (b *bind) leaveOut(ctx context.Context, out defaults) error {
-	if b.session.plan.settings.op == opUpdate {
-		return &rowError{b.session.n, b.session.enc.columns[slices.Index(out, true)].name, errDefault}
+	c := b.session
+	if c.plan.settings.op == opUpdate {
+		return &rowError{c.n, c.enc.columns[slices.Index(out, true)].name, errDefault}
 	}
-	if b.session.buf.chunk.rows() > 0 {
-		if err := b.session.settleTriggers(ctx); err != nil {
+	if c.buf.chunk.rows() > 0 {
+		if err := c.settleTriggers(ctx); err != nil {
 			return err
 		}
 		if err := b.send(ctx); err != nil {
 			return err
 		}
-		b.session.buf.chunk.reset(b.session.n)
+		c.buf.chunk.reset(c.n)
 	}
 	b.mixed = b.mixed || len(b.sent) > 0
-	b.defaults, b.parsed, b.session.enc.omits = out, 0, out != nil
+	b.defaults, b.parsed, c.enc.omits = out, 0, out != nil
 	return nil
 }
 
 // send sends the chunk, if it has rows.
 func (b *bind) send(ctx context.Context) error {
-	if b.session.buf.chunk.rows() == 0 {
+	c := b.session
+	if c.buf.chunk.rows() == 0 {
 		return nil
 	}
-	if size := b.session.buf.chunk.size() + bindOverhead + 4*len(b.session.enc.columns); size > maxValue {
-		return &rowError{row: b.session.buf.chunk.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
+	if size := c.buf.chunk.size() + bindOverhead + 4*len(c.enc.columns); size > maxValue {
+		return &rowError{row: c.buf.chunk.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
 	}
-	if b.session.stream == nil {
+	if c.stream == nil {
 		if !b.single {
-			if err := b.session.refresh(ctx); err != nil {
+			if err := c.refresh(ctx); err != nil {
 				return err
 			}
 		}
 		b.start(ctx)
 	}
-	if !b.session.stopped() {
-		if b.arrays == nil || b.defaults != nil || b.session.buf.chunk.rows() == 1 {
+	if !c.stopped() {
+		if b.arrays == nil || b.defaults != nil || c.buf.chunk.rows() == 1 {
 			b.writeValues()
 		} else {
 			b.writeArrays()
 		}
-		b.sent = append(b.sent, b.session.buf.chunk.first)
+		b.sent = append(b.sent, c.buf.chunk.first)
 	}
 	return nil
 }
 
 // sendTwice sends the chunk's last row alone, as two rows with the same key.
 func (b *bind) sendTwice(ctx context.Context) error {
-	if b.session.buf.chunk.size() > maxValue/4 {
-		return &rowError{row: b.session.n, err: errAgain} // the server could not be asked
+	c := b.session
+	if c.buf.chunk.size() > maxValue/4 {
+		return &rowError{row: c.n, err: errAgain} // the server could not be asked
 	}
-	again := b.session.buf.chunk.appendRow(nil, b.session.buf.chunk.rows()-1)
-	b.session.buf.chunk.reset(b.session.n)
+	again := c.buf.chunk.appendRow(nil, c.buf.chunk.rows()-1)
+	c.buf.chunk.reset(c.n)
 	for range 2 {
-		b.session.buf.chunk.data = append(b.session.buf.chunk.data, again...)
-		b.session.buf.chunk.ends = append(b.session.buf.chunk.ends, rowEnd{data: len(b.session.buf.chunk.data)})
+		c.buf.chunk.data = append(c.buf.chunk.data, again...)
+		c.buf.chunk.ends = append(c.buf.chunk.ends, rowEnd{data: len(c.buf.chunk.data)})
 	}
 	if err := b.send(ctx); err != nil {
 		return err
@@ -141,32 +145,34 @@ func (b *bind) sendTwice(ctx context.Context) error {
 // start begins the exchange. Several statements under one Sync are one transaction too, but not to
 // every pooler.
 func (b *bind) start(ctx context.Context) {
-	b.session.openStream(ctx)
-	if b.session.plan.known != nil {
-		b.session.stream.wire.message('D', "S"+b.session.plan.known.guard)
+	c := b.session
+	c.openStream(ctx)
+	if c.plan.known != nil {
+		c.stream.wire.message('D', "S"+c.plan.known.guard)
 	}
-	b.begun = !b.session.inTx && (b.session.plan.returned != nil || !b.single)
+	b.begun = !c.inTx && (c.plan.returned != nil || !b.single)
 	if b.begun {
-		b.session.stream.wire.command("begin")
+		c.stream.wire.command("begin")
 	}
 }
 
 func (b *bind) end(ctx context.Context) error {
-	if b.session.stream == nil && b.session.buf.chunk.rows() == 0 {
+	c := b.session
+	if c.stream == nil && c.buf.chunk.rows() == 0 {
 		return nil
 	}
-	b.single = b.session.stream == nil && b.defaults == nil
+	b.single = c.stream == nil && b.defaults == nil
 	if err := b.send(ctx); err != nil {
 		return err
 	}
-	if b.session.stopped() { // perhaps before the last statement
-		b.session.stream.giveUp(nil)
+	if c.stopped() { // perhaps before the last statement
+		c.stream.giveUp(nil)
 		return nil
 	}
-	if b.begun && b.session.plan.returned == nil {
-		b.session.stream.wire.command("commit")
+	if b.begun && c.plan.returned == nil {
+		c.stream.wire.command("commit")
 	}
-	b.session.stream.sync()
+	c.stream.sync()
 	return nil
 }
 
@@ -194,23 +200,24 @@ func (b *bind) writeValues() {
 // parse has the statement for a number of rows parsed, or the unnested one, unless the connection
 // has it prepared.
 func (b *bind) parse(rows int, types []uint32, params int) {
+	c := b.session
 	b.parsed, b.statement = rows, ""
-	if known := b.session.plan.known; known != nil && (rows == 1 || rows == unnested) && b.session.keyed.pairSecond == 0 {
+	if known := c.plan.known; known != nil && (rows == 1 || rows == unnested) && c.keyed.pairSecond == 0 {
 		if known.sent = known.prepared[rows]; known.sent == nil {
-			known.sent = &statement{name: connectionOf(b.session.plan.conn).prepared.name()}
+			known.sent = &statement{name: connectionOf(c.plan.conn).prepared.name()}
 			known.prepared[rows] = known.sent
 		}
 		if b.statement = known.sent.name; known.sent.parsed {
 			return
 		}
 	}
-	buf := b.session.buf
+	buf := c.buf
 	if rows == unnested {
 		buf.sql = b.appendSelect(buf.sql[:0])
 	} else {
 		buf.sql = b.appendInsert(buf.sql[:0], rows)
 	}
-	b.session.stream.wire.parse(b.statement, alias(buf.sql), types, params)
+	c.stream.wire.parse(b.statement, alias(buf.sql), types, params)
 }
 
 // hurry flushes a statement that others follow, if it must go out before they come. The chunk that
@@ -224,25 +231,27 @@ func (b *bind) hurry(must bool) {
 
 // sign settles the types and formats of the parameters of a row.
 func (b *bind) sign() {
-	b.session.buf.types, b.session.buf.formats = b.session.buf.types[:0], b.session.buf.formats[:0]
-	for _, i := range b.defaults.given(len(b.session.enc.columns)) {
-		c := b.session.enc.columns[i]
-		b.session.buf.types = append(b.session.buf.types, c.oid)
-		b.session.buf.formats = append(b.session.buf.formats, byte(c.format))
+	c := b.session
+	c.buf.types, c.buf.formats = c.buf.types[:0], c.buf.formats[:0]
+	for _, i := range b.defaults.given(len(c.enc.columns)) {
+		column := c.enc.columns[i]
+		c.buf.types = append(c.buf.types, column.oid)
+		c.buf.formats = append(c.buf.formats, byte(column.format))
 	}
 }
 
 // execute ends the Bind message of a statement with rows, and sends an Execute message. What is
 // returned is described before, once: it is the same for all statements of the call.
 func (b *bind) execute() {
-	s := &b.session.stream.wire
-	s.reserve(20 + b.session.plan.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
-	if b.session.plan.returned == nil {
+	c := b.session
+	s := &c.stream.wire
+	s.reserve(20 + c.plan.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
+	if c.plan.returned == nil {
 		s.execute()
 		return
 	}
-	s.int16(len(b.session.plan.returned.formats))
-	for _, f := range b.session.plan.returned.formats {
+	s.int16(len(c.plan.returned.formats))
+	for _, f := range c.plan.returned.formats {
 		s.int16(int(f))
 	}
 	if !b.described {
@@ -281,16 +290,17 @@ func (b *bind) appendInsert(sql []byte, rows int) []byte {
 
 // appendStatement appends the statement for a source of rows, VALUES or SELECT.
 func (b *bind) appendStatement(sql []byte, source string, several bool) []byte {
+	c := b.session
 	head, tail := b.parts()
 	// Sorting is nearly free if the statement has all of the call's rows, none are returned, and the
 	// server fills in no other columns.
-	sorts := several && b.session.keyed.sorts && b.single && b.session.plan.returned == nil && !b.session.plan.layout.fills
+	sorts := several && c.keyed.sorts && b.single && c.plan.returned == nil && !c.plan.layout.fills
 	if !sorts {
 		return append(append(append(sql, head...), source...), tail...)
 	}
 	sql = append(append(append(sql, head...), "select * from ("...), source...)
-	columns := quoteAll(b.session.plan.table.Columns)
-	sql = append(sql, ") as v ("+columns+")"+b.session.orderBy()...)
+	columns := quoteAll(c.plan.table.Columns)
+	sql = append(sql, ") as v ("+columns+")"+c.orderBy()...)
 	return append(sql, tail...)
 }
 
@@ -313,16 +323,17 @@ func (b *bind) parts() (head, tail string) {
 }
 
 func (b *bind) locate(_ context.Context, e *Error, pgErr *pgconn.PgError) {
+	c := b.session
 	first, last, ok := b.failedStatement()
 	n, inBind := bindPosition(pgErr)
 	switch {
 	case !ok:
-	case pgErr.Code == cardinalityViolation && b.session.keyed.repeated && first == b.session.n:
-		e.FirstRow, e.Row, e.LastRow = b.session.keyed.repeats, b.session.n, b.session.n
-	case pgErr.Code == cardinalityViolation && first < b.session.keyed.pairSecond && b.session.keyed.pairSecond <= last:
-		e.FirstRow, e.Row, e.LastRow = b.session.keyed.pairFirst, b.session.keyed.pairSecond, b.session.keyed.pairSecond
+	case pgErr.Code == cardinalityViolation && c.keyed.repeated && first == c.n:
+		e.FirstRow, e.Row, e.LastRow = c.keyed.repeats, c.n, c.n
+	case pgErr.Code == cardinalityViolation && first < c.keyed.pairSecond && c.keyed.pairSecond <= last:
+		e.FirstRow, e.Row, e.LastRow = c.keyed.pairFirst, c.keyed.pairSecond, c.keyed.pairSecond
 	// Which columns an earlier statement left out is no longer known.
-	case inBind && (!b.mixed || b.session.buf.chunk.first == first) && b.place(e, n-1, first, last):
+	case inBind && (!b.mixed || c.buf.chunk.first == first) && b.place(e, n-1, first, last):
 	case aboutRow(pgErr):
 		e.Row, e.LastRow = first, last
 	}

@@ -90,37 +90,32 @@ func (c *copying) end(ctx context.Context) error {
 // then leaves us the server's connection until an error has been answered, and with it the rest of
 // the rows, which are already on their way.
 func (c *copying) script() string {
-	var b strings.Builder
-	if !c.session.inTx {
-		b.WriteString("begin; ")
-	}
-	columns := quoteAll(c.session.plan.table.Columns)
+	p := c.session.plan
+	create, table, then := "", p.table.Name.Sanitize(), c.sameTypes
 	if c.staging {
-		c.stagedScript(&b, columns)
-	} else {
-		b.WriteString("copy " + c.session.plan.table.Name.Sanitize() + " (" + columns + ") from stdin (format binary); " + c.sameTypes())
+		create, then = c.createStage(), c.intoTable
+		table = "pg_temp." + c.stage
 	}
-	if !c.session.inTx && c.session.plan.returned == nil {
-		b.WriteString("; commit")
+	script := create + "copy " + table + " (" + quoteAll(p.table.Columns) + ") from stdin (format binary); " + then()
+	switch {
+	case c.session.inTx:
+		return script
+	case p.returned == nil:
+		script += "; commit"
 	}
-	return b.String()
+	return "begin; " + script
 }
 
-func (c *copying) stagedScript(b *strings.Builder, columns string) {
-	create := c.createStage()
-	if c.session.inTx {
-		create = ifMissing(c.stage, create)
-	}
-	b.WriteString(create)
-	fmt.Fprintf(b, "copy pg_temp.%s (%s) from stdin (format binary); ", c.stage, columns)
+// intoTable moves the rows from the stage to the table.
+func (c *copying) intoTable() string {
+	sql := c.insertSelect()
 	if c.saves() {
-		fmt.Fprintf(b, "savepoint %s; %s; release savepoint %[1]s", savepoint, c.insertSelect())
-	} else {
-		b.WriteString(c.insertSelect())
+		sql = fmt.Sprintf("savepoint %s; %s; release savepoint %[1]s", savepoint, sql)
 	}
 	if c.session.inTx {
-		b.WriteString("; truncate pg_temp." + c.stage)
+		sql += "; truncate pg_temp." + c.stage
 	}
+	return sql
 }
 
 // altered is what sameTypes finds in place of a number.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/big"
 	"net"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -144,7 +143,7 @@ func TestKnownTableAltered(t *testing.T) {
 }
 
 // TestForgottenOnce: a server that has forgotten all statements, those of several tables and of Exec,
-// has done so once, and has them again.
+// has done so once, and has them again. One that forgets them again and again is asked each time.
 func TestForgottenOnce(t *testing.T) {
 	conn, trips := counted(t)
 	var tables []pgbulk.Table
@@ -153,9 +152,11 @@ func TestForgottenOnce(t *testing.T) {
 	}
 	calls := func() (took int64) {
 		before := trips.n.Load()
-		for i, table := range tables {
-			if _, err := insert(t.Context(), conn, table, pgbulk.Slice([][]any{{i}}), settings{}); err != nil {
-				t.Fatal(err)
+		for _, table := range tables {
+			for _, rows := range [][][]any{{{1}}, {{2}, {3}}} {
+				if _, err := insert(t.Context(), conn, table, pgbulk.Slice(rows), settings{}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if _, err := pgbulk.Exec(t.Context(), conn, "delete from "+table.Name.Sanitize()+" where id < $1", 0); err != nil {
 				t.Fatal(err)
@@ -163,50 +164,50 @@ func TestForgottenOnce(t *testing.T) {
 		}
 		return trips.n.Load() - before
 	}
-	for range 3 {
+	forget := func() {
+		must(t, conn, "discard all", pgx.QueryExecModeSimpleProtocol)
+		calls()
 		calls()
 	}
-	must(t, conn, "discard all", pgx.QueryExecModeSimpleProtocol)
 	calls()
 	calls()
-	if took := calls(); took != 6 {
-		t.Errorf("%d round trips for 6 calls", took)
+	forget()
+	if took := calls(); took != 9 {
+		t.Errorf("%d round trips for 9 calls", took)
 	}
-	if n := get[int](t, conn, "select count(*) from pg_prepared_statements where name like 'pgbulk%'"); n != 9 {
-		t.Errorf("%d statements, want 9: a guard and one for a row of each table, and one of Exec", n)
+	if n := get[int](t, conn, "select count(*) from pg_prepared_statements where name like 'pgbulk%'"); n != 12 {
+		t.Errorf("%d statements, want 12: a guard and two of each table, and one of Exec", n)
+	}
+	forget()
+	forget()
+	if n := get[int](t, conn, "select count(*) from "+tables[2].Name.Sanitize()); n != 27 {
+		t.Errorf("%d rows of 9 calls by 3, want 27", n)
 	}
 }
 
-// TestKnownTableForgotten: a server that has forgotten the prepared statements is asked again, and a
-// call that outgrows one statement asks for all that COPY depends on.
-func TestKnownTableForgotten(t *testing.T) {
+// TestKnownTableOutgrown has a call that outgrows one statement: it asks for all that COPY depends on.
+func TestKnownTableOutgrown(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int, v text"), Columns: []string{"id", "v"}}
-	id := 0
 	put := func(n int) pgbulk.Result {
-		rows := slices.Collect(seq(n, func(i int) []any { id++; return []any{id, "x"} }))
-		r, err := insert(t.Context(), conn, table, pgbulk.Slice(rows), settings{})
+		r, err := insert(t.Context(), conn, table, pgbulk.Values(seq(n, func(i int) []any { return []any{i, "x"} })), settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	for range 4 {
-		put(1)
+	for range 3 {
 		put(5)
-		must(t, conn, "discard all", pgx.QueryExecModeSimpleProtocol)
 	}
-	put(5)
 	must(t, conn, "create rule r as on insert to "+table.Name.Sanitize()+" where new.id % 2 = 0 do instead nothing")
-	before := get[int](t, conn, "select count(*) from "+table.Name.Sanitize())
 	if r := put(20_000); r.Strategy == pgbulk.Copy {
 		t.Errorf("%+v goes around the rule", r)
 	}
-	if got := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()) - before; got != 10_000 {
-		t.Errorf("%d rows, want half of 20,000", got)
+	if got := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); got != 10_015 {
+		t.Errorf("%d rows, want half of 20,000 beside 15", got)
 	}
 	must(t, conn, "set search_path = nowhere")
-	if _, err := insert(context.Background(), conn, table, pgbulk.Slice([][]any{{1, "x"}}), settings{}); err == nil {
+	if _, err := insert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, "x"}}), settings{}); err == nil {
 		t.Error("a table that is not on the search path was found")
 	}
 }

@@ -94,9 +94,7 @@ type plan struct {
 // newPlan checks a call and takes its connection. The error is an *Error.
 func newPlan(ctx context.Context, db DB, t Table, rowType *structs, o options) (*plan, error) {
 	p := &plan{settings: o.settings(), table: t, rowType: rowType}
-	switch {
-	case len(t.Columns) > 0:
-	case rowType != nil && len(rowType.fields) > 0 && len(t.Name) > 0:
+	if len(t.Columns) == 0 && len(t.Name) > 0 && rowType != nil && len(rowType.fields) > 0 {
 		p.structs = rowType
 	}
 	var err error

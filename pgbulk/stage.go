@@ -23,8 +23,7 @@ func (c *copying) createStage() string {
 	if c.session.inTx {
 		c.stage += fmt.Sprintf("_%x", sha256.Sum256([]byte(c.session.plan.layout.relation.role+"\x00"+columns)))[:17]
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "create temporary table %s (%s) on commit drop; ", c.stage, columns)
+	sql := fmt.Sprintf("create temporary table %s (%s) on commit drop; ", c.stage, columns)
 	var alter []string
 	for i, col := range c.session.enc.columns {
 		if c.session.plan.layout.attributes[i].toasts || col.format != binaryFormat {
@@ -32,9 +31,12 @@ func (c *copying) createStage() string {
 		}
 	}
 	if len(alter) > 0 {
-		fmt.Fprintf(&b, "alter table pg_temp.%s %s; ", c.stage, strings.Join(alter, ", "))
+		sql += fmt.Sprintf("alter table pg_temp.%s %s; ", c.stage, strings.Join(alter, ", "))
 	}
-	return b.String()
+	if c.session.inTx {
+		return ifMissing(c.stage, sql)
+	}
+	return sql
 }
 
 // ifMissing runs statements if there is no temporary table of that name. CREATE TABLE IF NOT EXISTS
@@ -65,21 +67,17 @@ func (c *copying) stageColumns() []string {
 
 // insertSelect is the statement that takes the rows out of the stage.
 func (c *copying) insertSelect() string {
-	var b strings.Builder
-	head, tail := c.session.plan.settings.parts(&c.session.plan.table, c.session.plan.layout.collation)
-	b.WriteString(head + "select ")
-	for i := range c.session.enc.columns {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(c.session.fromStage(i))
+	p := c.session.plan
+	head, tail := p.settings.parts(&p.table, p.layout.collation)
+	values := make([]string, len(c.session.enc.columns))
+	for i := range values {
+		values[i] = c.session.fromStage(i)
 	}
-	b.WriteString(" from pg_temp." + c.stage + " where true") // without it SELECT ... ON would be taken for a join's
+	sql := head + "select " + strings.Join(values, ", ") + " from pg_temp." + c.stage + " where true" // without it SELECT ... ON would be taken for a join's
 	if c.session.keyed.sorts {
-		b.WriteString(c.session.orderBy())
+		sql += c.session.orderBy()
 	}
-	b.WriteString(tail + c.session.plan.returns())
-	return b.String()
+	return sql + tail + p.returns()
 }
 
 // orderBy sorts the rows that come out of a SELECT by the table's key, so that two calls that

@@ -165,19 +165,21 @@ func (s *structs) fieldFor(column string) *structField {
 
 // columnsOf are the columns of a table that the fields are, in the table's order.
 func (s *structs) columnsOf(table []string) (columns []string, paths [][]int, err error) {
+	column := map[*structField]string{}
 	for _, c := range table {
 		f := s.fieldFor(c)
 		if f == nil {
 			continue
 		}
-		if i := slices.IndexFunc(paths, func(p []int) bool { return slices.Equal(p, f.path) }); i >= 0 {
-			return nil, nil, fmt.Errorf("field %s of %v can be column %q or %q: give it a db tag", s.nameOf(f), s.typ, columns[i], c)
+		if other, again := column[f]; again {
+			return nil, nil, fmt.Errorf("field %s of %v can be column %q or %q: give it a db tag", s.nameOf(f), s.typ, other, c)
 		}
+		column[f] = c
 		columns, paths = append(columns, c), append(paths, f.path)
 	}
-	for _, f := range s.fields {
-		if !slices.ContainsFunc(paths, func(p []int) bool { return slices.Equal(p, f.path) }) {
-			return nil, nil, fmt.Errorf("field %s of %v has no column in the table", s.nameOf(&f), s.typ)
+	for i := range s.fields {
+		if _, has := column[&s.fields[i]]; !has {
+			return nil, nil, fmt.Errorf("field %s of %v has no column in the table", s.nameOf(&s.fields[i]), s.typ)
 		}
 	}
 	return columns, paths, nil

@@ -110,7 +110,7 @@ func (in *instance) Prove(ctx context.Context) error {
 // than a batch: emptying the table is then part of the time.
 func (in *instance) Run(n int) error {
 	for i := range n {
-		if i > 0 && in.contender.needsPrepare(in.place) {
+		if s, ok := in.place.(*server); i > 0 && ok && s.phase == phaseInsert && !in.contender.writesNothing {
 			if err := in.place.prepare(context.Background()); err != nil {
 				return err
 			}
@@ -120,12 +120,6 @@ func (in *instance) Run(n int) error {
 		}
 	}
 	return nil
-}
-
-// needsPrepare reports whether the place must be prepared between two writes.
-func (c *contender) needsPrepare(p place) bool {
-	s, ok := p.(*server)
-	return ok && s.phase == phaseInsert && !c.writesNothing
 }
 
 func (in *instance) Prepare() error { return in.place.prepare(context.Background()) }

@@ -13,9 +13,15 @@ func pqExec() *contender {
 	return &contender{
 		name: "lib=pq/call=exec", module: "github.com/lib/pq",
 		open: func(ctx context.Context, t *target) (*writer, error) {
-			db, w, err := pqOpen(ctx, t)
+			db, err := sql.Open("postgres", t.dsn)
 			if err != nil {
 				return nil, err
+			}
+			db.SetMaxOpenConns(1) // so that the backend stays the same
+			w := &writer{close: db.Close}
+			err = db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backend)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) { // the sink answers so
+				return nil, errors.Join(err, db.Close())
 			}
 			list := t.statements()
 			w.write = func() error {
@@ -37,19 +43,4 @@ func pqExec() *contender {
 			return w, nil
 		},
 	}
-}
-
-// pqOpen opens one lib/pq connection. The caller adds how the writer writes.
-func pqOpen(ctx context.Context, t *target) (*sql.DB, *writer, error) {
-	db, err := sql.Open("postgres", t.dsn)
-	if err != nil {
-		return nil, nil, err
-	}
-	db.SetMaxOpenConns(1) // so that the backend stays the same
-	w := &writer{close: db.Close}
-	err = db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backend)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) { // the sink answers so
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	return db, w, nil
 }
