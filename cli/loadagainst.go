@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"os"
 	"slices"
@@ -18,7 +17,6 @@ import (
 
 	"postage/internal/feature/loadagainst"
 	"postage/internal/kit/report"
-	"postage/lab"
 	"postage/load"
 )
 
@@ -68,49 +66,35 @@ func (f *loadFlags) checkAgainst(args []string) (err error) {
 // compare measures two servers in turns.
 func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error) {
 	var sides loadagainst.Sides
-	targets, err := f.openSides(cmd, target, &sides)
 	defer func() { err = errors.Join(err, sides.Close()) }()
-	if err != nil {
+	if err := f.openSides(cmd, target, &sides); err != nil {
 		return err
 	}
 	plan := load.Plan{Poisson: f.arrivals == "poisson", Patience: f.wait}
 	if f.slo != "" {
 		return f.searchBoth(cmd, &sides, plan)
 	}
-	rec, err := f.record(&sides, target)
+	rec, err := f.record(&sides)
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
 	if rec.Header.Slice == 0 {
-		if slices.Contains(loadProtos[:2], f.proto) {
-			if rec.Header.Differing, err = loadagainst.Differing(ctx, targets[0], targets[1]); err != nil {
-				return err
-			}
-		}
 		say(cmd, "calibrating: how long a slice has to be, and how long a server needs after a switch")
-		if err := sides.Calibrate(ctx, plan, &rec.Header); err != nil {
+		if err := sides.Calibrate(cmd.Context(), plan, &rec.Header); err != nil {
 			return err
 		}
 	}
-	if ctx.Err() != nil {
-		return lab.ErrInterrupted
-	}
-	if f.sides.out != "" {
-		done, err := rec.Keep(f.sides.out)
-		if err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-		defer func() { err = errors.Join(err, done()) }()
+	if err := rec.Keep(cmp.Or(f.sides.out, os.DevNull)); err != nil {
+		return fmt.Errorf("--out: %w", err)
 	}
 	live := newView(cmd.ErrOrStderr())
-	failed := sides.Run(ctx, plan, rec, func() {
+	failed := sides.Run(cmd.Context(), plan, rec, func() {
 		if live.live {
 			live.draw(fmt.Sprintf("%d of %d pairs of slices", len(rec.Pairs), len(rec.Pairs)+rec.PairsLeft()))
 		}
 	})
 	live.erase()
-	if len(rec.Pairs) == 0 && failed != nil {
+	if len(rec.Pairs) == 0 {
 		return failed
 	}
 	return errors.Join(failed, f.answer(cmd, rec, failed))
@@ -126,7 +110,7 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 		say(cmd, "%s, %.0f/s: %s", side, t.Result.Rate, cmp.Or(t.Missed, "holds"))
 	})
 	if err != nil {
-		return cmp.Or(cmd.Context().Err(), err)
+		return err
 	}
 	if f.json {
 		return report.WriteJSON(cmd.OutOrStdout(), map[string]loadagainst.Capacity{"old": found[0], "new": found[1]})
@@ -137,10 +121,9 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 	return nil
 }
 
-// answer prints the comparison, and judges it.
+// answer prints the comparison, and judges it unless it has failed.
 func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed error) error {
-	form := formFlags{}
-	form.JSON = f.json
+	form := formFlags{report.Form{JSON: f.json}}
 	if err := rec.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil {
 		return err
 	}
@@ -148,9 +131,6 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 		if err := writeFile(f.sides.html, rec.HTML); err != nil {
 			return err
 		}
-	}
-	if cmd.Context().Err() != nil {
-		return lab.ErrInterrupted
 	}
 	if failed != nil || len(f.sides.limits) == 0 {
 		return nil
@@ -163,35 +143,31 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 }
 
 // openSides starts both servers, if they are to be started, and opens connections to them.
-func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *loadagainst.Sides) (targets [2]*load.Target, err error) {
-	names, revisions := [2]string{f.sides.against, target.Request.URL.Redacted()}, [2]string{f.sides.against, ""}
+func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *loadagainst.Sides) (err error) {
 	oldServer, newServer, _ := strings.Cut(f.server, ",")
-	for i, server := range []string{oldServer, newServer} {
-		side, to := &sides[i], target.Request.URL
-		side.Name = names[i]
-		if side.Server, err = load.ParseServer(server); err != nil {
-			return targets, fmt.Errorf("--server: %w", err)
-		}
-		switch {
-		case f.sides.serve != "":
-			side.Name = cmp.Or(revisions[i], "the working tree")
-			say(cmd, "starting %s", side.Name)
-			addr, err := side.Serve(cmd.Context(), f.sides.serve, revisions[i])
-			if err != nil {
-				return targets, fmt.Errorf("--serve: %w", err)
-			}
-			to = &url.URL{Scheme: to.Scheme, Host: addr}
-		case i == 0:
-			if to, err = load.ParseURL(f.sides.against); err != nil {
-				return targets, fmt.Errorf("--against: %w", err)
-			}
-		}
-		targets[i] = moved(target, to)
-		if side.Pool, err = load.Open(cmd.Context(), targets[i]); err != nil {
-			return targets, fmt.Errorf("%s: %w", side.Name, err)
+	urls := [2]*url.URL{nil, target.Request.URL}
+	if f.sides.serve == "" {
+		if urls[0], err = load.ParseURL(f.sides.against); err != nil {
+			return fmt.Errorf("--against: %w", err)
 		}
 	}
-	return targets, nil
+	for i, server := range []string{oldServer, newServer} {
+		side := &sides[i]
+		if f.sides.serve != "" {
+			revision := []string{f.sides.against, ""}[i]
+			say(cmd, "starting %s", cmp.Or(revision, "the working tree"))
+			addr, err := side.Serve(cmd.Context(), f.sides.serve, revision)
+			if err != nil {
+				return fmt.Errorf("--serve: %w", err)
+			}
+			urls[i] = &url.URL{Scheme: target.Request.URL.Scheme, Host: addr}
+		} else if side.Server, err = load.ParseServer(server); err != nil {
+			return fmt.Errorf("--server: %w", err)
+		}
+		side.Name = cmp.Or(side.Name, urls[i].Redacted())
+		side.Target = moved(target, urls[i])
+	}
+	return sides.Open(cmd.Context())
 }
 
 // moved is the target on another server. Where there is one request and the URL has a path other
@@ -200,32 +176,20 @@ func moved(t *load.Target, to *url.URL) *load.Target {
 	out := *t
 	out.Requests = slices.Clone(t.All())
 	for i := range out.Requests {
-		r := &out.Requests[i]
-		u := *r.URL
-		u.Scheme, u.Host = to.Scheme, to.Host
+		u := *out.Requests[i].URL
 		if len(t.Requests) == 0 && strings.Trim(to.Path, "/") != "" {
 			u = *to
 		}
-		r.URL = &u
+		u.Scheme, u.Host = to.Scheme, to.Host
+		out.Requests[i].URL = &u
 	}
 	return &out
 }
 
-// what says what is sent and how.
-func what(t *load.Target) string {
-	all := t.All()
-	what := cmp.Or(t.RPC, all[0].Method)
-	if len(all) > 1 {
-		what = fmt.Sprintf("%d requests, the first %s", len(all), what)
-	}
-	return fmt.Sprintf("%s %s by %s", what, all[0].URL.Path, t.Proto)
-}
-
 // record reads what --out has, to go on with it, or begins a record.
-func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*loadagainst.Record, error) {
-	header := loadagainst.NewHeader(f.rate.rate, f.duration, rand.Uint64())
-	header.Old, header.New, header.What = sides[0].Name, sides[1].Name, what(target)
-	if info, err := os.Stat(f.sides.out); f.sides.out == "" || err != nil || info.Size() == 0 {
+func (f *loadFlags) record(sides *loadagainst.Sides) (*loadagainst.Record, error) {
+	header := loadagainst.NewHeader(sides, f.rate.rate, f.duration)
+	if info, err := os.Stat(f.sides.out); err != nil || info.Size() == 0 {
 		return &loadagainst.Record{Header: header}, nil
 	}
 	rec, err := loadagainst.Load(f.sides.out)
@@ -242,13 +206,14 @@ func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*load
 // showAgainst prints a kept comparison of two servers, or makes a page of it, if the file is one.
 func showAgainst(cmd *cobra.Command, name, page string, form report.Form) (printed bool, err error) {
 	rec, err := loadagainst.Load(name)
-	switch {
-	case errors.Is(err, loadagainst.ErrNoRecord), errors.Is(err, os.ErrNotExist):
+	if errors.Is(err, loadagainst.ErrNoRecord) || errors.Is(err, os.ErrNotExist) {
 		return false, nil
-	case err != nil:
-		return true, err
-	case page != "":
+	}
+	if err == nil && page != "" {
 		return true, writeFile(page, rec.HTML)
 	}
-	return true, rec.Print(cmd.OutOrStdout(), form)
+	if err == nil {
+		err = rec.Print(cmd.OutOrStdout(), form)
+	}
+	return true, err
 }

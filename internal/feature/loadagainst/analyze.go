@@ -40,8 +40,8 @@ type Result struct {
 	Figures []Figure `json:"figures"`
 	// Missing says why there is no answer, or none about some figure.
 	Missing []string `json:"missing"`
-	// Failures are how many requests of the old and the new side failed, by reason.
-	Failures map[string][2]int64 `json:"failures"`
+	// Failures are how many requests of the old side failed, by reason, and how many of the new.
+	Failures [2]map[string]int64 `json:"failures"`
 	// Paused is how long the generator itself did not run.
 	Paused time.Duration `json:"generator_paused_ns"`
 }
@@ -95,14 +95,8 @@ func (r *Record) Analyze() *Result {
 	sides := sum(r.Pairs)
 	out := &Result{
 		Version: 2, Header: r.Header, Pairs: len(r.Pairs), Left: r.PairsLeft(),
-		Figures: []Figure{}, Missing: []string{}, Failures: map[string][2]int64{}, Paused: sides[0].Paused + sides[1].Paused,
-	}
-	for i := range sides {
-		for why, n := range sides[i].Errors {
-			both := out.Failures[why]
-			both[i] = n
-			out.Failures[why] = both
-		}
+		Figures: []Figure{}, Missing: []string{}, Paused: sides[0].Paused + sides[1].Paused,
+		Failures: [2]map[string]int64{sides[0].Errors, sides[1].Errors},
 	}
 	if len(r.Pairs) < stats.MinBlocks {
 		out.Missing = append(out.Missing, "there are too few slices for an interval: give --duration more")

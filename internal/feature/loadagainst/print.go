@@ -57,8 +57,10 @@ var columns = []report.Column[Figure]{
 // notes are what is to be known beside the figures.
 func (r *Result) notes() []string {
 	notes := slices.Concat(r.Differing, r.Missing)
-	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
-		notes = append(notes, fmt.Sprintf("%s: %d requests of old, %d of new", why, r.Failures[why][0], r.Failures[why][1]))
+	for i, side := range []string{"old", "new"} {
+		for _, why := range slices.Sorted(maps.Keys(r.Failures[i])) {
+			notes = append(notes, fmt.Sprintf("%s: %s: %d requests", side, why, r.Failures[i][why]))
+		}
 	}
 	if r.Left > 0 {
 		notes = append(notes, fmt.Sprintf("%d pairs of slices are not measured yet; the same command with the same --out goes on", r.Left))

@@ -25,7 +25,7 @@ func (s *Sides) Search(ctx context.Context, plan load.Plan, objectives []load.Ob
 	for i := range s {
 		next[i], _ = iter.Pull(func(yield func(load.Try) bool) {
 			plan := plan
-			plan.Lines = s[i].Pool.Lines
+			plan.Lines = s[i].pool.Lines
 			best, limit, failed := load.Search(both, plan, objectives, func(t load.Try) { yield(t) })
 			found[i].Missed = limit.Missed
 			if best != nil {
