@@ -1,7 +1,10 @@
 package loadagainst
 
 import (
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"postage/internal/stats"
@@ -54,7 +57,7 @@ const mostBlocks = 12
 const leastTail = 3
 
 // alpha is the probability that equal sides are called different in any figure. margin is the
-// greatest change of a ratio that is not worth a word.
+// greatest change that is not worth a word: 1%, or of a share 0.01 percentage points.
 const alpha, margin = 0.02, 0.01
 
 // share is the unit of a count of requests.
@@ -122,7 +125,14 @@ func (r *Record) Analyze() *Result {
 		out.Figures = append(out.Figures, f)
 	}
 	for i, adjusted := range stats.Holm(p) {
-		out.Figures[i].decide(adjusted)
+		f := &out.Figures[i]
+		f.P = adjusted
+		switch change := f.change(); {
+		case f.P <= alpha && change.Low > margin:
+			f.Verdict = "higher"
+		case f.P <= alpha && change.High < -margin:
+			f.Verdict = "lower"
+		}
 	}
 	return out
 }
@@ -152,19 +162,12 @@ func (f *Figure) compare(pairs []Pair) {
 	f.P = shift.P
 }
 
-// decide gives the verdict, by the probability that is adjusted for the number of figures.
-func (f *Figure) decide(p float64) {
-	f.P = p
-	low, high := f.Difference.Low, f.Difference.High
-	if f.Ratio != nil {
-		low, high = f.Ratio.Low-1-margin, f.Ratio.High-1+margin
+// change is by how much the new side is higher: relative to the old one where there is a ratio.
+func (f *Figure) change() verdict.Interval {
+	if f.Ratio == nil {
+		return f.Difference
 	}
-	switch {
-	case p <= alpha && low > 0:
-		f.Verdict = "higher"
-	case p <= alpha && high < 0:
-		f.Verdict = "lower"
-	}
+	return f.Ratio.Each(func(ratio float64) float64 { return ratio - 1 })
 }
 
 // sum adds up the slices of each side.
@@ -186,4 +189,60 @@ func sum(pairs []Pair) (sides [2]Slice) {
 		sides[i] = all
 	}
 	return sides
+}
+
+// A Limit is how much higher a figure of the new side may be: p99:5%, cpu:3%, errors:0.
+type Limit struct {
+	Figure string
+	Most   float64 // 0.05 for 5%; for a share of requests, percentage points
+}
+
+// ParseLimit reads a limit.
+func ParseLimit(text string) (Limit, error) {
+	name, most, _ := strings.Cut(text, ":")
+	number, percent := strings.CutSuffix(most, "%")
+	limit, err := strconv.ParseFloat(number, 64)
+	valid := err == nil && limit >= 0 && limit <= math.MaxFloat64 && (percent || limit == 0)
+	var names []string
+	for _, f := range figures {
+		names = append(names, f.Name)
+		if f.Name != name || !valid {
+			continue
+		}
+		if f.Unit != share {
+			limit /= 100
+		}
+		return Limit{name, limit}, nil
+	}
+	return Limit{}, fmt.Errorf("%q: want a figure and how much higher it may be, such as p99:5%% or errors:0; figures are %s", text, strings.Join(names, ", "))
+}
+
+// Judge returns the worst outcome, and a line for each limit.
+func (r *Result) Judge(limits []Limit) (outcome verdict.Outcome, lines []string) {
+	outcome = verdict.Passed
+	for _, l := range limits {
+		one, why := verdict.Inconclusive, "it is not known"
+		for i := range r.Figures {
+			if f := &r.Figures[i]; f.Name == l.Figure {
+				one, why = f.judge(l.Most), f.text()
+			}
+		}
+		if outcome == verdict.Passed || one == verdict.Regressed {
+			outcome = one
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", l.Figure, one, why))
+	}
+	return outcome, lines
+}
+
+// judge says whether the figure is higher than it may be.
+func (f *Figure) judge(most float64) verdict.Outcome {
+	change := f.change()
+	switch {
+	case f.Verdict == "higher" && change.Value > most:
+		return verdict.Regressed
+	case f.Verdict != "lower" && change.High > most:
+		return verdict.Inconclusive
+	}
+	return verdict.Passed
 }

@@ -116,7 +116,7 @@ func TestChangesAreFoundByTheirFigures(t *testing.T) {
 				want = "higher"
 			}
 			if f.Verdict != want {
-				t.Errorf("%s: %s is %q (%s, p %.3g), want %q", name, f.Name, f.Verdict, f.change(), f.P, want)
+				t.Errorf("%s: %s is %q (%s, p %.3g), want %q", name, f.Name, f.Verdict, f.text(), f.P, want)
 			}
 		}
 	}
@@ -239,7 +239,7 @@ func TestRealServers(t *testing.T) {
 	}
 	result := rec.Analyze()
 	if f := figure(t, result, "errors"); f.Verdict != "higher" || f.Old != 0 || math.Abs(f.New-5) > 1 {
-		t.Errorf("errors: %q %s\n%s", f.Verdict, f.change(), before.String())
+		t.Errorf("errors: %q %s\n%s", f.Verdict, f.text(), before.String())
 	}
 	if f := figure(t, result, "p99"); f.New < 50e6 { // how much that is above the other side's, a busy machine hides
 		t.Errorf("p99 %s\n%s", f.number(f.New), before.String())

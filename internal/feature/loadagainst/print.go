@@ -22,8 +22,8 @@ func (f *Figure) number(x float64) string {
 	return report.Brief(x)
 }
 
-// change prints the ratio, or where there is none the difference, with its interval.
-func (f *Figure) change() string {
+// text prints the ratio, or where there is none the difference, with its interval.
+func (f *Figure) text() string {
 	if f.Ratio != nil {
 		return report.RatioText(*f.Ratio)
 	}
@@ -49,7 +49,7 @@ var columns = []report.Column[Figure]{
 	report.Texts("a request", func(f Figure) string { return f.Name }),
 	report.Figures("old", func(f Figure) string { return f.number(f.Old) }),
 	report.Figures("new", func(f Figure) string { return f.number(f.New) }),
-	report.Texts("new/old", func(f Figure) string { return f.change() }),
+	report.Texts("new/old", func(f Figure) string { return f.text() }),
 	report.Texts("verdict", func(f Figure) string { return cmp.Or(f.Verdict, "no difference seen") }),
 	report.Texts("new − old", func(f Figure) string { return f.difference() }).When(report.IfWide),
 }

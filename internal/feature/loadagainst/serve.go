@@ -102,45 +102,42 @@ const comparedAnswers = 20
 // differing sends the first requests to both sides, and says where statuses or bodies differ. Only
 // answers of HTTP are compared.
 func (s *Sides) differing(ctx context.Context) (notes []string, err error) {
-	var all [2][]string
+	requests := s[1].Target.All()
+	requests = requests[:min(len(requests), comparedAnswers)]
+	answers := [2][]string{}
 	for i := range s {
-		if all[i], err = answers(ctx, s[i].Target); err != nil {
+		one := *s[i].Target
+		if !strings.HasPrefix(one.Proto, "http") {
+			return nil, nil
+		}
+		one.Conns, one.Streams = 1, 1
+		one.Expect = func(status int) bool {
+			answers[i] = append(answers[i], load.StatusName(status))
+			return true
+		}
+		one.Body = func(body []byte) error {
+			answers[i][len(answers[i])-1] += fmt.Sprintf(" with %d bytes (CRC %08x)", len(body), crc32.ChecksumIEEE(body))
+			return nil
+		}
+		pool, err := load.Open(ctx, &one)
+		if err != nil {
+			return nil, err
+		}
+		defer pool.Close()
+		plan := load.Plan{Pacer: load.Constant{For: time.Minute}, Most: int64(len(requests)), Lines: pool.Lines}
+		r, err := load.Run(ctx, plan)
+		if err == nil && len(answers[i]) < len(requests) {
+			err = cmp.Or(context.Cause(ctx), errors.New(strings.Join(r.Reasons(), ", ")))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s[i].Name, err)
 		}
 	}
-	for i, r := range s[1].Target.All()[:min(len(all[0]), len(all[1]))] {
-		note := fmt.Sprintf("%s %s: the old side answers %s, the new %s", r.Method, r.URL.Path, all[0][i], all[1][i])
-		if all[0][i] != all[1][i] && !slices.Contains(notes, note) {
+	for i, r := range requests {
+		note := fmt.Sprintf("%s %s: the old side answers %s, the new %s", r.Method, r.URL.Path, answers[0][i], answers[1][i])
+		if answers[0][i] != answers[1][i] && !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}
 	}
 	return notes, nil
-}
-
-// answers describes the answers to a target's first requests.
-func answers(ctx context.Context, t *load.Target) (all []string, err error) {
-	if !strings.HasPrefix(t.Proto, "http") {
-		return nil, nil
-	}
-	one := *t
-	one.Conns, one.Streams = 1, 1
-	one.Expect = func(status int) bool {
-		all = append(all, load.StatusName(status))
-		return true
-	}
-	one.Body = func(body []byte) error {
-		all[len(all)-1] += fmt.Sprintf(" with %d bytes (CRC %08x)", len(body), crc32.ChecksumIEEE(body))
-		return nil
-	}
-	pool, err := load.Open(ctx, &one)
-	if err != nil {
-		return nil, err
-	}
-	defer pool.Close()
-	n := int64(min(comparedAnswers, len(t.All())))
-	r, err := load.Run(ctx, load.Plan{Pacer: load.Constant{For: time.Minute}, Most: n, Lines: pool.Lines})
-	if err == nil && r.Failed() > 0 {
-		err = errors.New(r.Reasons()[0])
-	}
-	return all, err
 }
