@@ -23,44 +23,33 @@ import (
 // againstFlags are the flags of `postage load` that compare two servers.
 type againstFlags struct {
 	against, serve, out, html string
-	gate                      []string
-	limits                    []loadagainst.Limit
+	gate                      loadagainst.Limits
 }
 
 func (f *againstFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.against, "against", "", "compare with the server at this `URL or revision`, in turns: the old side; a revision needs --serve")
-	flags.StringVar(&f.serve, "serve", "", "start both sides with this shell `command`, in their own code; {addr} is where each shall listen")
-	flags.StringArrayVar(&f.gate, "gate", nil, "fail if a figure is higher than this `limit` allows, such as p99:5%, cpu:3% or errors:0; may be repeated")
-	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show`; a comparison that was interrupted goes on")
+	flags.StringVar(&f.against, "against", "", "compare with the old server, in turns: its `URL`, or with --serve a revision")
+	flags.StringVar(&f.serve, "serve", "", "start both sides by this shell `command`; {addr} is where each shall listen")
+	flags.Var(&f.gate, "gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated")
+	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show` and to go on after an interruption")
 	flags.StringVar(&f.html, "html", "", "write a page with the distributions to `file`")
 }
 
 // checkAgainst rejects what cannot be combined with a comparison of two servers.
-func (f *loadFlags) checkAgainst(args []string) (err error) {
+func (f *loadFlags) checkAgainst(args []string) error {
 	a := &f.sides
 	if a.against == "" {
-		return refuse([]refusal{{a.serve != "" || len(a.gate) > 0 || a.out != "" || a.html != "", "--serve, --gate, --out and --html are for a comparison", "give --against the other server's URL, or a revision"}})
+		return refuse([]refusal{{a.serve != "" || len(a.gate) > 0 || a.out != "" || a.html != "", "--serve, --gate, --out and --html compare two servers", "give --against the old one"}})
 	}
 	revision := !strings.Contains(a.against, "://")
-	if err := refuse([]refusal{
-		{len(args) == 0, "--against needs the URL of the new side too", "such as http://localhost/orders; with --serve only its path counts"},
-		{revision && a.serve == "", fmt.Sprintf("--against %s is no URL", a.against), "write http:// before it; for a revision, --serve says how to start the server"},
+	return refuse([]refusal{
+		{len(args) == 0, "--against needs the URL of the new side too", "such as http://localhost/orders; --serve needs its path"},
+		{revision && a.serve == "", fmt.Sprintf("--against %s is no URL", a.against), "write http:// before it; --serve starts the server of a revision"},
 		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision, such as HEAD~1"},
 		{f.rate.max || f.replay != "" || f.fleet.on || f.most > 0, "--against takes turns at one rate", "leave out --rate max, --replay, --max-requests and --kubernetes"},
-		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), fmt.Sprintf("--server %q: with --against it names two, OLD,NEW", f.server), "with --serve leave it out: what it starts is measured"},
+		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), "--server has two with --against: OLD,NEW", "leave it out with --serve: what that starts is measured"},
 		{f.slo != "" && (a.out != "" || len(a.gate) > 0 || a.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate and --html"},
-		{f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out keeps every slice, and --gate judges the difference"},
-	}); err != nil {
-		return err
-	}
-	for _, text := range a.gate {
-		limit, err := loadagainst.ParseLimit(text)
-		if err != nil {
-			return fmt.Errorf("--gate: %w", err)
-		}
-		a.limits = append(a.limits, limit)
-	}
-	return nil
+		{f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out and --gate are about two"},
+	})
 }
 
 // compare measures two servers in turns.
@@ -132,10 +121,10 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 			return err
 		}
 	}
-	if failed != nil || len(f.sides.limits) == 0 {
+	if failed != nil || len(f.sides.gate) == 0 {
 		return nil
 	}
-	outcome, lines := rec.Analyze().Judge(f.sides.limits)
+	outcome, lines := rec.Analyze().Judge(f.sides.gate)
 	for _, line := range lines {
 		say(cmd, "--gate %s", line)
 	}
@@ -197,7 +186,7 @@ func (f *loadFlags) record(sides *loadagainst.Sides) (*loadagainst.Record, error
 		return nil, fmt.Errorf("--out: %w", err)
 	}
 	if old := &rec.Header; old.Title() != header.Title() || old.Load() != header.Load() {
-		return nil, hinted(fmt.Errorf("--out %s has another comparison: %s, %s", f.sides.out, old.Title(), old.Load()), "give --out another file, or remove it")
+		return nil, hinted(fmt.Errorf("--out has another comparison: %s, %s", old.Title(), old.Load()), "give --out another file")
 	}
 	rec.Header.Seconds = header.Seconds
 	return rec, nil

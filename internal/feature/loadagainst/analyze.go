@@ -1,8 +1,10 @@
 package loadagainst
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,8 +100,8 @@ func (r *Record) Analyze() *Result {
 	sides := sum(r.Pairs)
 	out := &Result{
 		Version: 2, Header: r.Header, Pairs: len(r.Pairs), Left: r.PairsLeft(),
-		Figures: []Figure{}, Missing: []string{}, Paused: sides[0].Paused + sides[1].Paused,
-		Failures: [2]map[string]int64{sides[0].Errors, sides[1].Errors},
+		Figures: []Figure{}, Missing: []string{}, Failures: [2]map[string]int64{sides[0].Errors, sides[1].Errors},
+		Paused: time.Duration(sides[0].Totals["paused"] + sides[1].Totals["paused"]),
 	}
 	if len(r.Pairs) < stats.MinBlocks {
 		out.Missing = append(out.Missing, "there are too few slices for an interval: give --duration more")
@@ -178,7 +180,6 @@ func sum(pairs []Pair) (sides [2]Slice) {
 			s := &pairs[p][i]
 			all.Due += s.Due
 			all.Latency.Add(s.Latency)
-			all.Paused += s.Paused
 			for why, n := range s.Errors {
 				all.Errors[why] += n
 			}
@@ -197,28 +198,30 @@ type Limit struct {
 	Most   float64 // 0.05 for 5%; for a share of requests, percentage points
 }
 
-// ParseLimit reads a limit.
-func ParseLimit(text string) (Limit, error) {
+// Limits are a flag's values.
+type Limits []Limit
+
+func (l *Limits) String() string { return "" }
+func (l *Limits) Type() string   { return "limit" }
+
+// Set adds a limit.
+func (l *Limits) Set(text string) error {
 	name, most, _ := strings.Cut(text, ":")
 	number, percent := strings.CutSuffix(most, "%")
 	limit, err := strconv.ParseFloat(number, 64)
-	valid := err == nil && limit >= 0 && limit <= math.MaxFloat64 && (percent || limit == 0)
-	var names []string
-	for _, f := range figures {
-		names = append(names, f.Name)
-		if f.Name != name || !valid {
-			continue
-		}
-		if f.Unit != share {
-			limit /= 100
-		}
-		return Limit{name, limit}, nil
+	at := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name })
+	if at < 0 || err != nil || !(limit >= 0) || math.IsInf(limit, 0) || !percent && limit != 0 {
+		return errors.New("want a figure and how much higher it may be, such as p99:5% or errors:0")
 	}
-	return Limit{}, fmt.Errorf("%q: want a figure and how much higher it may be, such as p99:5%% or errors:0; figures are %s", text, strings.Join(names, ", "))
+	if figures[at].Unit != share {
+		limit /= 100
+	}
+	*l = append(*l, Limit{name, limit})
+	return nil
 }
 
 // Judge returns the worst outcome, and a line for each limit.
-func (r *Result) Judge(limits []Limit) (outcome verdict.Outcome, lines []string) {
+func (r *Result) Judge(limits Limits) (outcome verdict.Outcome, lines []string) {
 	outcome = verdict.Passed
 	for _, l := range limits {
 		one, why := verdict.Inconclusive, "it is not known"

@@ -134,16 +134,16 @@ func TestGate(t *testing.T) {
 		"p50:5%": {slower, verdict.Regressed}, "p50:60%": {slower, verdict.Passed}, "errors:0": {slower, verdict.Passed},
 		"p90:1%": {noisy, verdict.Inconclusive}, "allocs:0": {slower, verdict.Inconclusive},
 	} {
-		limit, err := ParseLimit(text)
-		if err != nil {
+		var limits Limits
+		if err := limits.Set(text); err != nil {
 			t.Fatal(err)
 		}
-		if got, lines := test.result.Judge([]Limit{limit}); got != test.want {
+		if got, lines := test.result.Judge(limits); got != test.want {
 			t.Errorf("%s: %v, want %v: %q", text, got, test.want, lines)
 		}
 	}
 	for _, text := range []string{"p42:5%", "p99", "p99:5", "p99:-1%", "errors:x%"} {
-		if _, err := ParseLimit(text); err == nil {
+		if err := new(Limits).Set(text); err == nil {
 			t.Errorf("%s is taken", text)
 		}
 	}

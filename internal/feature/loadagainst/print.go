@@ -63,10 +63,10 @@ func (r *Result) notes() []string {
 		}
 	}
 	if r.Left > 0 {
-		notes = append(notes, fmt.Sprintf("%d pairs of slices are not measured yet; the same command with the same --out goes on", r.Left))
+		notes = append(notes, fmt.Sprintf("%d pairs of slices are left: the same command with the same --out goes on", r.Left))
 	}
 	if r.Paused > 0 {
-		notes = append(notes, fmt.Sprintf("the generator itself did not run for %v in all; latencies are without what that added", r.Paused.Round(time.Millisecond)))
+		notes = append(notes, fmt.Sprintf("the generator itself did not run for %v; latencies are without it", r.Paused.Round(time.Millisecond)))
 	}
 	return notes
 }
@@ -97,8 +97,8 @@ func (r *Record) Print(w io.Writer, form report.Form) error {
 
 // method says what was sent, and how the sides took turns.
 func (r *Result) method() string {
-	return fmt.Sprintf("%s, in turns, %d slices of %v each; the first %v after each switch are not counted.", r.Load(), r.Pairs, r.Slice.Round(time.Millisecond), r.Settle)
+	return fmt.Sprintf("%s, in turns, %d slices of %v each, the first %v after a switch not counted.", r.Load(), r.Pairs, r.Slice.Round(time.Millisecond), r.Settle)
 }
 
 // level says how sure the verdicts are.
-var level = fmt.Sprintf("Intervals of 95%% over at most %d blocks of neighbouring slices. Of comparisons of equal sides at most 2%% call any figure different.", mostBlocks)
+var level = fmt.Sprintf("Intervals of 95%% over at most %d blocks of slices. Of equal sides at most 2%% are called different.", mostBlocks)

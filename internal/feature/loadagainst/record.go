@@ -46,11 +46,10 @@ type Slice struct {
 	// added: that is not the servers' difference.
 	Latency load.Histogram   `json:"latency"`
 	Errors  map[string]int64 `json:"errors"`
-	// Totals are sums over the requests that were due: how many were sent late, how many failed
-	// (errors), and what the server used of cpu (ns), allocs, bytes and collections, as far as that
-	// is known.
+	// Totals are how many requests were sent late, how many failed (errors), for how many ns the
+	// generator was paused, and as far as it is known what the server used: cpu (ns), allocs, bytes
+	// and collections.
 	Totals map[string]float64 `json:"totals"`
-	Paused time.Duration      `json:"generator_paused_ns"`
 }
 
 // Record is a comparison, complete or not: a header and pairs, each a line of JSON.

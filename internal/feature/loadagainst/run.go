@@ -167,13 +167,17 @@ func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, seed uint64
 	if err != nil {
 		return out, err
 	}
-	totals := map[string]float64{"late": float64(r.Planned - r.Account.SentOnTime), "errors": float64(r.Failed())}
+	totals := map[string]float64{
+		"late":   float64(r.Planned - r.Account.SentOnTime),
+		"errors": float64(r.Failed()),
+		"paused": float64(r.Paused),
+	}
 	counted := float64(r.Planned) / float64(before.Planned+r.Planned)
 	for name, used := range now.Since(s.last) {
 		totals[name] = used * counted
 	}
 	s.last = now
-	return Slice{Due: r.Planned, Latency: r.Least, Errors: r.Errors, Totals: totals, Paused: r.Paused}, nil
+	return Slice{Due: r.Planned, Latency: r.Least, Errors: r.Errors, Totals: totals}, nil
 }
 
 // A Capacity is the highest rate at which a side keeps the objectives, in requests a second; 0 if it
