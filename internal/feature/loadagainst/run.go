@@ -78,7 +78,7 @@ func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, h *Header) (err e
 	if h.Differing, err = s.differing(ctx); err != nil {
 		return err
 	}
-	plan.Every = max(10*time.Millisecond, time.Duration(5/h.Rate*1e9))
+	plan.Every = max(10*time.Millisecond, time.Duration(5e3/h.Rate)*time.Millisecond)
 	means := make([][]float64, max(2, 2*longestSettle/plan.Every))
 	for turn := range calibrationSwitches {
 		i := 0
