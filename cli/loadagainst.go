@@ -68,7 +68,7 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 		return err
 	}
 	if rec.Header.Slice == 0 {
-		say(cmd, "calibrating: how long a slice has to be, and how long a server needs after a switch")
+		say(cmd, "calibrating slices, and how long a server needs after a switch")
 		if err := sides.Calibrate(cmd.Context(), plan, &rec.Header); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	live := newView(cmd.ErrOrStderr())
 	failed := sides.Run(cmd.Context(), plan, rec, func() {
 		if live.live {
-			live.draw(fmt.Sprintf("%d of %d pairs of slices", len(rec.Pairs), len(rec.Pairs)+rec.PairsLeft()))
+			live.draw(fmt.Sprintf("%d pairs of slices left", rec.PairsLeft()))
 		}
 	})
 	live.erase()
@@ -121,7 +121,7 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 			return err
 		}
 	}
-	if failed != nil || len(f.sides.gate) == 0 {
+	if failed != nil {
 		return nil
 	}
 	outcome, lines := rec.Analyze().Judge(f.sides.gate)
@@ -142,6 +142,9 @@ func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *lo
 	}
 	for i, server := range []string{oldServer, newServer} {
 		side := &sides[i]
+		if side.Server, err = load.ParseServer(server); err != nil {
+			return fmt.Errorf("--server: %w", err)
+		}
 		if f.sides.serve != "" {
 			revision := []string{f.sides.against, ""}[i]
 			say(cmd, "starting %s", cmp.Or(revision, "the working tree"))
@@ -150,8 +153,6 @@ func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *lo
 				return fmt.Errorf("--serve: %w", err)
 			}
 			urls[i] = &url.URL{Scheme: target.Request.URL.Scheme, Host: addr}
-		} else if side.Server, err = load.ParseServer(server); err != nil {
-			return fmt.Errorf("--server: %w", err)
 		}
 		side.Name = cmp.Or(side.Name, urls[i].Redacted())
 		side.Target = moved(target, urls[i])
@@ -192,7 +193,7 @@ func (f *loadFlags) record(sides *loadagainst.Sides) (*loadagainst.Record, error
 	return rec, nil
 }
 
-// showAgainst prints a kept comparison of two servers, or makes a page of it, if the file is one.
+// showAgainst prints a kept comparison of two servers, or makes its page, if the file is one.
 func showAgainst(cmd *cobra.Command, name, page string, form report.Form) (printed bool, err error) {
 	rec, err := loadagainst.Load(name)
 	if errors.Is(err, loadagainst.ErrNoRecord) || errors.Is(err, os.ErrNotExist) {
