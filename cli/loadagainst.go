@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"os"
 	"slices"
@@ -18,99 +17,73 @@ import (
 
 	"postage/internal/feature/loadagainst"
 	"postage/internal/kit/report"
-	"postage/lab"
 	"postage/load"
 )
 
 // againstFlags are the flags of `postage load` that compare two servers.
 type againstFlags struct {
 	against, serve, out, html string
-	gate                      []string
-	limits                    []loadagainst.Limit
+	gate                      loadagainst.Limits
 }
 
 func (f *againstFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.against, "against", "", "compare with the server at this `URL or revision`, in turns: the old side; a revision needs --serve")
-	flags.StringVar(&f.serve, "serve", "", "start both sides with this shell `command`, in their own code; {addr} is where each shall listen")
-	flags.StringArrayVar(&f.gate, "gate", nil, "fail if a figure is higher than this `limit` allows, such as p99:5%, cpu:3% or errors:0; may be repeated")
-	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show`; a comparison that was interrupted goes on")
+	flags.StringVar(&f.against, "against", "", "compare with the old server, in turns: its `URL`, or with --serve a revision")
+	flags.StringVar(&f.serve, "serve", "", "start both sides by this shell `command`; {addr} is where each shall listen")
+	flags.Var(&f.gate, "gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated")
+	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show` and to go on after an interruption")
 	flags.StringVar(&f.html, "html", "", "write a page with the distributions to `file`")
 }
 
 // checkAgainst rejects what cannot be combined with a comparison of two servers.
-func (f *loadFlags) checkAgainst(args []string) (err error) {
+func (f *loadFlags) checkAgainst(args []string) error {
 	a := &f.sides
 	if a.against == "" {
-		return refuse([]refusal{{a.serve != "" || len(a.gate) > 0 || a.out != "" || a.html != "", "--serve, --gate, --out and --html are for a comparison", "give --against the other server's URL, or a revision"}})
+		return refuse([]refusal{{a.serve != "" || len(a.gate) > 0 || a.out != "" || a.html != "", "--serve, --gate, --out and --html compare two servers", "give --against the old one"}})
 	}
 	revision := !strings.Contains(a.against, "://")
-	if err := refuse([]refusal{
-		{len(args) == 0, "--against needs the URL of the new side too", "such as http://localhost/orders; with --serve only its path counts"},
-		{revision && a.serve == "", fmt.Sprintf("--against %s is no URL", a.against), "write http:// before it; for a revision, --serve says how to start the server"},
+	return refuse([]refusal{
+		{len(args) == 0, "--against needs the URL of the new side too", "such as http://localhost/orders; --serve needs its path"},
+		{revision && a.serve == "", fmt.Sprintf("--against %s is no URL", a.against), "write http:// before it; --serve starts the server of a revision"},
 		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision, such as HEAD~1"},
 		{f.rate.max || f.replay != "" || f.fleet.on || f.most > 0, "--against takes turns at one rate", "leave out --rate max, --replay, --max-requests and --kubernetes"},
-		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), fmt.Sprintf("--server %q: with --against it names two, OLD,NEW", f.server), "with --serve leave it out: what it starts is measured"},
+		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), "--server has two with --against: OLD,NEW", "leave it out with --serve: what that starts is measured"},
 		{f.slo != "" && (a.out != "" || len(a.gate) > 0 || a.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate and --html"},
-		{f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out keeps every slice, and --gate judges the difference"},
-	}); err != nil {
-		return err
-	}
-	for _, text := range a.gate {
-		limit, err := loadagainst.ParseLimit(text)
-		if err != nil {
-			return fmt.Errorf("--gate: %w", err)
-		}
-		a.limits = append(a.limits, limit)
-	}
-	return nil
+		{f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out and --gate are about two"},
+	})
 }
 
 // compare measures two servers in turns.
 func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error) {
 	var sides loadagainst.Sides
-	targets, err := f.openSides(cmd, target, &sides)
 	defer func() { err = errors.Join(err, sides.Close()) }()
-	if err != nil {
+	if err := f.openSides(cmd, target, &sides); err != nil {
 		return err
 	}
 	plan := load.Plan{Poisson: f.arrivals == "poisson", Patience: f.wait}
 	if f.slo != "" {
 		return f.searchBoth(cmd, &sides, plan)
 	}
-	rec, err := f.record(&sides, target)
+	rec, err := f.record(&sides)
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
 	if rec.Header.Slice == 0 {
-		if slices.Contains(loadProtos[:2], f.proto) {
-			if rec.Header.Differing, err = loadagainst.Differing(ctx, targets[0], targets[1]); err != nil {
-				return err
-			}
-		}
-		say(cmd, "calibrating: how long a slice has to be, and how long a server needs after a switch")
-		if err := sides.Calibrate(ctx, plan, &rec.Header); err != nil {
+		say(cmd, "calibrating slices, and how long a server needs after a switch")
+		if err := sides.Calibrate(cmd.Context(), plan, &rec.Header); err != nil {
 			return err
 		}
 	}
-	if ctx.Err() != nil {
-		return lab.ErrInterrupted
-	}
-	if f.sides.out != "" {
-		done, err := rec.Keep(f.sides.out)
-		if err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-		defer func() { err = errors.Join(err, done()) }()
+	if err := rec.Keep(cmp.Or(f.sides.out, os.DevNull)); err != nil {
+		return fmt.Errorf("--out: %w", err)
 	}
 	live := newView(cmd.ErrOrStderr())
-	failed := sides.Run(ctx, plan, rec, func() {
+	failed := sides.Run(cmd.Context(), plan, rec, func() {
 		if live.live {
-			live.draw(fmt.Sprintf("%d of %d pairs of slices", len(rec.Pairs), len(rec.Pairs)+rec.PairsLeft()))
+			live.draw(fmt.Sprintf("%d pairs of slices left", rec.PairsLeft()))
 		}
 	})
 	live.erase()
-	if len(rec.Pairs) == 0 && failed != nil {
+	if len(rec.Pairs) == 0 {
 		return failed
 	}
 	return errors.Join(failed, f.answer(cmd, rec, failed))
@@ -126,7 +99,7 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 		say(cmd, "%s, %.0f/s: %s", side, t.Result.Rate, cmp.Or(t.Missed, "holds"))
 	})
 	if err != nil {
-		return cmp.Or(cmd.Context().Err(), err)
+		return err
 	}
 	if f.json {
 		return report.WriteJSON(cmd.OutOrStdout(), map[string]loadagainst.Capacity{"old": found[0], "new": found[1]})
@@ -137,10 +110,9 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 	return nil
 }
 
-// answer prints the comparison, and judges it.
+// answer prints the comparison, and judges it unless it has failed.
 func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed error) error {
-	form := formFlags{}
-	form.JSON = f.json
+	form := formFlags{report.Form{JSON: f.json}}
 	if err := rec.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil {
 		return err
 	}
@@ -149,13 +121,10 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 			return err
 		}
 	}
-	if cmd.Context().Err() != nil {
-		return lab.ErrInterrupted
-	}
-	if failed != nil || len(f.sides.limits) == 0 {
+	if failed != nil {
 		return nil
 	}
-	outcome, lines := rec.Analyze().Judge(f.sides.limits)
+	outcome, lines := rec.Analyze().Judge(f.sides.gate)
 	for _, line := range lines {
 		say(cmd, "--gate %s", line)
 	}
@@ -163,35 +132,32 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 }
 
 // openSides starts both servers, if they are to be started, and opens connections to them.
-func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *loadagainst.Sides) (targets [2]*load.Target, err error) {
-	names, revisions := [2]string{f.sides.against, target.Request.URL.Redacted()}, [2]string{f.sides.against, ""}
+func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *loadagainst.Sides) (err error) {
 	oldServer, newServer, _ := strings.Cut(f.server, ",")
-	for i, server := range []string{oldServer, newServer} {
-		side, to := &sides[i], target.Request.URL
-		side.Name = names[i]
-		if side.Server, err = load.ParseServer(server); err != nil {
-			return targets, fmt.Errorf("--server: %w", err)
-		}
-		switch {
-		case f.sides.serve != "":
-			side.Name = cmp.Or(revisions[i], "the working tree")
-			say(cmd, "starting %s", side.Name)
-			addr, err := side.Serve(cmd.Context(), f.sides.serve, revisions[i])
-			if err != nil {
-				return targets, fmt.Errorf("--serve: %w", err)
-			}
-			to = &url.URL{Scheme: to.Scheme, Host: addr}
-		case i == 0:
-			if to, err = load.ParseURL(f.sides.against); err != nil {
-				return targets, fmt.Errorf("--against: %w", err)
-			}
-		}
-		targets[i] = moved(target, to)
-		if side.Pool, err = load.Open(cmd.Context(), targets[i]); err != nil {
-			return targets, fmt.Errorf("%s: %w", side.Name, err)
+	urls := [2]*url.URL{nil, target.Request.URL}
+	if f.sides.serve == "" {
+		if urls[0], err = load.ParseURL(f.sides.against); err != nil {
+			return fmt.Errorf("--against: %w", err)
 		}
 	}
-	return targets, nil
+	for i, server := range []string{oldServer, newServer} {
+		side := &sides[i]
+		if side.Server, err = load.ParseServer(server); err != nil {
+			return fmt.Errorf("--server: %w", err)
+		}
+		if f.sides.serve != "" {
+			revision := []string{f.sides.against, ""}[i]
+			say(cmd, "starting %s", cmp.Or(revision, "the working tree"))
+			addr, err := side.Serve(cmd.Context(), f.sides.serve, revision)
+			if err != nil {
+				return fmt.Errorf("--serve: %w", err)
+			}
+			urls[i] = &url.URL{Scheme: target.Request.URL.Scheme, Host: addr}
+		}
+		side.Name = cmp.Or(side.Name, urls[i].Redacted())
+		side.Target = moved(target, urls[i])
+	}
+	return sides.Open(cmd.Context())
 }
 
 // moved is the target on another server. Where there is one request and the URL has a path other
@@ -200,32 +166,20 @@ func moved(t *load.Target, to *url.URL) *load.Target {
 	out := *t
 	out.Requests = slices.Clone(t.All())
 	for i := range out.Requests {
-		r := &out.Requests[i]
-		u := *r.URL
-		u.Scheme, u.Host = to.Scheme, to.Host
+		u := *out.Requests[i].URL
 		if len(t.Requests) == 0 && strings.Trim(to.Path, "/") != "" {
 			u = *to
 		}
-		r.URL = &u
+		u.Scheme, u.Host = to.Scheme, to.Host
+		out.Requests[i].URL = &u
 	}
 	return &out
 }
 
-// what says what is sent and how.
-func what(t *load.Target) string {
-	all := t.All()
-	what := cmp.Or(t.RPC, all[0].Method)
-	if len(all) > 1 {
-		what = fmt.Sprintf("%d requests, the first %s", len(all), what)
-	}
-	return fmt.Sprintf("%s %s by %s", what, all[0].URL.Path, t.Proto)
-}
-
 // record reads what --out has, to go on with it, or begins a record.
-func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*loadagainst.Record, error) {
-	header := loadagainst.NewHeader(f.rate.rate, f.duration, rand.Uint64())
-	header.Old, header.New, header.What = sides[0].Name, sides[1].Name, what(target)
-	if info, err := os.Stat(f.sides.out); f.sides.out == "" || err != nil || info.Size() == 0 {
+func (f *loadFlags) record(sides *loadagainst.Sides) (*loadagainst.Record, error) {
+	header := loadagainst.NewHeader(sides, f.rate.rate, f.duration)
+	if info, err := os.Stat(f.sides.out); err != nil || info.Size() == 0 {
 		return &loadagainst.Record{Header: header}, nil
 	}
 	rec, err := loadagainst.Load(f.sides.out)
@@ -233,22 +187,23 @@ func (f *loadFlags) record(sides *loadagainst.Sides, target *load.Target) (*load
 		return nil, fmt.Errorf("--out: %w", err)
 	}
 	if old := &rec.Header; old.Title() != header.Title() || old.Load() != header.Load() {
-		return nil, hinted(fmt.Errorf("--out %s has another comparison: %s, %s", f.sides.out, old.Title(), old.Load()), "give --out another file, or remove it")
+		return nil, hinted(fmt.Errorf("--out has another comparison: %s, %s", old.Title(), old.Load()), "give --out another file")
 	}
 	rec.Header.Seconds = header.Seconds
 	return rec, nil
 }
 
-// showAgainst prints a kept comparison of two servers, or makes a page of it, if the file is one.
+// showAgainst prints a kept comparison of two servers, or makes its page, if the file is one.
 func showAgainst(cmd *cobra.Command, name, page string, form report.Form) (printed bool, err error) {
 	rec, err := loadagainst.Load(name)
-	switch {
-	case errors.Is(err, loadagainst.ErrNoRecord), errors.Is(err, os.ErrNotExist):
+	if errors.Is(err, loadagainst.ErrNoRecord) || errors.Is(err, os.ErrNotExist) {
 		return false, nil
-	case err != nil:
-		return true, err
-	case page != "":
+	}
+	if err == nil && page != "" {
 		return true, writeFile(page, rec.HTML)
 	}
-	return true, rec.Print(cmd.OutOrStdout(), form)
+	if err == nil {
+		err = rec.Print(cmd.OutOrStdout(), form)
+	}
+	return true, err
 }

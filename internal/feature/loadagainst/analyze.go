@@ -1,7 +1,12 @@
 package loadagainst
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"postage/internal/stats"
@@ -40,8 +45,8 @@ type Result struct {
 	Figures []Figure `json:"figures"`
 	// Missing says why there is no answer, or none about some figure.
 	Missing []string `json:"missing"`
-	// Failures are how many requests of the old and the new side failed, by reason.
-	Failures map[string][2]int64 `json:"failures"`
+	// Failures are how many requests of the old side failed, by reason, and how many of the new.
+	Failures [2]map[string]int64 `json:"failures"`
 	// Paused is how long the generator itself did not run.
 	Paused time.Duration `json:"generator_paused_ns"`
 }
@@ -54,7 +59,7 @@ const mostBlocks = 12
 const leastTail = 3
 
 // alpha is the probability that equal sides are called different in any figure. margin is the
-// greatest change of a ratio that is not worth a word.
+// greatest change that is not worth a word: 1%, or of a share 0.01 percentage points.
 const alpha, margin = 0.02, 0.01
 
 // share is the unit of a count of requests.
@@ -95,14 +100,8 @@ func (r *Record) Analyze() *Result {
 	sides := sum(r.Pairs)
 	out := &Result{
 		Version: 2, Header: r.Header, Pairs: len(r.Pairs), Left: r.PairsLeft(),
-		Figures: []Figure{}, Missing: []string{}, Failures: map[string][2]int64{}, Paused: sides[0].Paused + sides[1].Paused,
-	}
-	for i := range sides {
-		for why, n := range sides[i].Errors {
-			both := out.Failures[why]
-			both[i] = n
-			out.Failures[why] = both
-		}
+		Figures: []Figure{}, Missing: []string{}, Failures: [2]map[string]int64{sides[0].Errors, sides[1].Errors},
+		Paused: time.Duration(sides[0].Totals["paused"] + sides[1].Totals["paused"]),
 	}
 	if len(r.Pairs) < stats.MinBlocks {
 		out.Missing = append(out.Missing, "there are too few slices for an interval: give --duration more")
@@ -128,7 +127,14 @@ func (r *Record) Analyze() *Result {
 		out.Figures = append(out.Figures, f)
 	}
 	for i, adjusted := range stats.Holm(p) {
-		out.Figures[i].decide(adjusted)
+		f := &out.Figures[i]
+		f.P = adjusted
+		switch change := f.change(); {
+		case f.P <= alpha && change.Low > margin:
+			f.Verdict = "higher"
+		case f.P <= alpha && change.High < -margin:
+			f.Verdict = "lower"
+		}
 	}
 	return out
 }
@@ -158,19 +164,12 @@ func (f *Figure) compare(pairs []Pair) {
 	f.P = shift.P
 }
 
-// decide gives the verdict, by the probability that is adjusted for the number of figures.
-func (f *Figure) decide(p float64) {
-	f.P = p
-	low, high := f.Difference.Low, f.Difference.High
-	if f.Ratio != nil {
-		low, high = f.Ratio.Low-1-margin, f.Ratio.High-1+margin
+// change is by how much the new side is higher: relative to the old one where there is a ratio.
+func (f *Figure) change() verdict.Interval {
+	if f.Ratio == nil {
+		return f.Difference
 	}
-	switch {
-	case p <= alpha && low > 0:
-		f.Verdict = "higher"
-	case p <= alpha && high < 0:
-		f.Verdict = "lower"
-	}
+	return f.Ratio.Each(func(ratio float64) float64 { return ratio - 1 })
 }
 
 // sum adds up the slices of each side.
@@ -181,7 +180,6 @@ func sum(pairs []Pair) (sides [2]Slice) {
 			s := &pairs[p][i]
 			all.Due += s.Due
 			all.Latency.Add(s.Latency)
-			all.Paused += s.Paused
 			for why, n := range s.Errors {
 				all.Errors[why] += n
 			}
@@ -192,4 +190,62 @@ func sum(pairs []Pair) (sides [2]Slice) {
 		sides[i] = all
 	}
 	return sides
+}
+
+// A Limit is how much higher a figure of the new side may be: p99:5%, cpu:3%, errors:0.
+type Limit struct {
+	Figure string
+	Most   float64 // 0.05 for 5%; for a share of requests, percentage points
+}
+
+// Limits are a flag's values.
+type Limits []Limit
+
+func (l *Limits) String() string { return "" }
+func (l *Limits) Type() string   { return "limit" }
+
+// Set adds a limit.
+func (l *Limits) Set(text string) error {
+	name, most, _ := strings.Cut(text, ":")
+	number, percent := strings.CutSuffix(most, "%")
+	limit, err := strconv.ParseFloat(number, 64)
+	at := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name })
+	if at < 0 || err != nil || !(limit >= 0) || math.IsInf(limit, 0) || !percent && limit != 0 {
+		return errors.New("want a figure and how much higher it may be, such as p99:5% or errors:0")
+	}
+	if figures[at].Unit != share {
+		limit /= 100
+	}
+	*l = append(*l, Limit{name, limit})
+	return nil
+}
+
+// Judge returns the worst outcome, and a line for each limit.
+func (r *Result) Judge(limits Limits) (outcome verdict.Outcome, lines []string) {
+	outcome = verdict.Passed
+	for _, l := range limits {
+		one, why := verdict.Inconclusive, "it is not known"
+		for i := range r.Figures {
+			if f := &r.Figures[i]; f.Name == l.Figure {
+				one, why = f.judge(l.Most), f.text()
+			}
+		}
+		if outcome == verdict.Passed || one == verdict.Regressed {
+			outcome = one
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", l.Figure, one, why))
+	}
+	return outcome, lines
+}
+
+// judge says whether the figure is higher than it may be.
+func (f *Figure) judge(most float64) verdict.Outcome {
+	change := f.change()
+	switch {
+	case f.Verdict == "higher" && change.Value > most:
+		return verdict.Regressed
+	case f.Verdict != "lower" && change.High > most:
+		return verdict.Inconclusive
+	}
+	return verdict.Passed
 }

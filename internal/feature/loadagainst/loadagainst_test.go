@@ -31,7 +31,7 @@ import (
 // drawn is a record of two servers whose latencies are drawn: lognormal about 1 ms, with a moment of
 // the machine that both sides of a pair share. change alters the new side's latency of a request.
 func drawn(rng *rand.Rand, pairs, requests int, change func(ns float64) (float64, bool)) *Record {
-	r := &Record{Header: NewHeader(1000, time.Hour, 1)}
+	r := &Record{Header: Header{Rate: 1000, Seconds: 3600}}
 	r.Header.Slice, r.Header.Settle = 250*time.Millisecond, 20*time.Millisecond
 	for range pairs {
 		moment := math.Exp(0.3 * rng.NormFloat64())
@@ -116,7 +116,7 @@ func TestChangesAreFoundByTheirFigures(t *testing.T) {
 				want = "higher"
 			}
 			if f.Verdict != want {
-				t.Errorf("%s: %s is %q (%s, p %.3g), want %q", name, f.Name, f.Verdict, f.change(), f.P, want)
+				t.Errorf("%s: %s is %q (%s, p %.3g), want %q", name, f.Name, f.Verdict, f.text(), f.P, want)
 			}
 		}
 	}
@@ -134,16 +134,16 @@ func TestGate(t *testing.T) {
 		"p50:5%": {slower, verdict.Regressed}, "p50:60%": {slower, verdict.Passed}, "errors:0": {slower, verdict.Passed},
 		"p90:1%": {noisy, verdict.Inconclusive}, "allocs:0": {slower, verdict.Inconclusive},
 	} {
-		limit, err := ParseLimit(text)
-		if err != nil {
+		var limits Limits
+		if err := limits.Set(text); err != nil {
 			t.Fatal(err)
 		}
-		if got, lines := test.result.Judge([]Limit{limit}); got != test.want {
+		if got, lines := test.result.Judge(limits); got != test.want {
 			t.Errorf("%s: %v, want %v: %q", text, got, test.want, lines)
 		}
 	}
 	for _, text := range []string{"p42:5%", "p99", "p99:5", "p99:-1%", "errors:x%"} {
-		if _, err := ParseLimit(text); err == nil {
+		if err := new(Limits).Set(text); err == nil {
 			t.Errorf("%s is taken", text)
 		}
 	}
@@ -197,13 +197,13 @@ func sides(t *testing.T, old, now http.HandlerFunc) *Sides {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool, err := load.Open(t.Context(), &load.Target{Proto: "http1", Conns: 8, Streams: 1, Timeout: 5 * time.Second, Request: load.Request{URL: u}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { pool.Close() })
-		s[i] = Side{Name: fmt.Sprint(i), Pool: pool, Server: load.Server{PID: os.Getpid()}}
+		target := &load.Target{Proto: "http1", Conns: 8, Streams: 1, Timeout: 5 * time.Second, Request: load.Request{URL: u}}
+		s[i] = Side{Name: fmt.Sprint(i), Target: target, Server: load.Server{PID: os.Getpid()}}
 	}
+	if err := s.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
 	return &s
 }
 
@@ -218,7 +218,7 @@ func TestRealServers(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 		}
 	})
-	rec := &Record{Header: NewHeader(1000, 6*time.Second, 1)}
+	rec := &Record{Header: NewHeader(s, 1000, 6*time.Second)}
 	plan := load.Plan{Patience: 10 * time.Second}
 	if err := s.Calibrate(t.Context(), plan, &rec.Header); err != nil {
 		t.Fatal(err)
@@ -227,11 +227,9 @@ func TestRealServers(t *testing.T) {
 		t.Errorf("slices of %v, the first %v not counted", h.Slice, h.Settle)
 	}
 	name := filepath.Join(t.TempDir(), "two.jsonl")
-	done, err := rec.Keep(name)
-	if err != nil {
+	if err := rec.Keep(name); err != nil {
 		t.Fatal(err)
 	}
-	defer done()
 	if err := s.Run(t.Context(), plan, rec, func() {}); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +239,7 @@ func TestRealServers(t *testing.T) {
 	}
 	result := rec.Analyze()
 	if f := figure(t, result, "errors"); f.Verdict != "higher" || f.Old != 0 || math.Abs(f.New-5) > 1 {
-		t.Errorf("errors: %q %s\n%s", f.Verdict, f.change(), before.String())
+		t.Errorf("errors: %q %s\n%s", f.Verdict, f.text(), before.String())
 	}
 	if f := figure(t, result, "p99"); f.New < 50e6 { // how much that is above the other side's, a busy machine hides
 		t.Errorf("p99 %s\n%s", f.number(f.New), before.String())
@@ -274,15 +272,20 @@ func TestRealServers(t *testing.T) {
 	}
 }
 
-// A side that answers nothing ends the comparison, and the error names it.
+// A side that answers nothing ends the comparison, and the error names it. Where the sides answer
+// differently is known before.
 func TestSideThatFails(t *testing.T) {
 	t.Parallel()
 	s := sides(t, func(http.ResponseWriter, *http.Request) {}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	s[1].Name = "http://new/"
-	h := NewHeader(400, time.Second, 1)
+	h := Header{Rate: 400}
 	err := s.Calibrate(t.Context(), load.Plan{}, &h)
 	if err == nil || !strings.Contains(err.Error(), "http://new/: all") || !strings.Contains(err.Error(), "502") {
 		t.Error(err)
+	}
+	const differing = "[ : the old side answers 200 with 0 bytes (CRC 00000000), the new 502 with 0 bytes (CRC 00000000)]"
+	if got := fmt.Sprint(h.Differing); got != differing {
+		t.Errorf("%s, want %s", got, differing)
 	}
 }
 

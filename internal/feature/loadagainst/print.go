@@ -2,13 +2,17 @@ package loadagainst
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"postage/internal/kit/report"
+	"postage/load"
 )
 
 // number prints a value in the figure's unit.
@@ -22,8 +26,8 @@ func (f *Figure) number(x float64) string {
 	return report.Brief(x)
 }
 
-// change prints the ratio, or where there is none the difference, with its interval.
-func (f *Figure) change() string {
+// text prints the ratio, or where there is none the difference, with its interval.
+func (f *Figure) text() string {
 	if f.Ratio != nil {
 		return report.RatioText(*f.Ratio)
 	}
@@ -49,7 +53,7 @@ var columns = []report.Column[Figure]{
 	report.Texts("a request", func(f Figure) string { return f.Name }),
 	report.Figures("old", func(f Figure) string { return f.number(f.Old) }),
 	report.Figures("new", func(f Figure) string { return f.number(f.New) }),
-	report.Texts("new/old", func(f Figure) string { return f.change() }),
+	report.Texts("new/old", func(f Figure) string { return f.text() }),
 	report.Texts("verdict", func(f Figure) string { return cmp.Or(f.Verdict, "no difference seen") }),
 	report.Texts("new − old", func(f Figure) string { return f.difference() }).When(report.IfWide),
 }
@@ -57,14 +61,16 @@ var columns = []report.Column[Figure]{
 // notes are what is to be known beside the figures.
 func (r *Result) notes() []string {
 	notes := slices.Concat(r.Differing, r.Missing)
-	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
-		notes = append(notes, fmt.Sprintf("%s: %d requests of old, %d of new", why, r.Failures[why][0], r.Failures[why][1]))
+	for i, side := range []string{"old", "new"} {
+		for _, why := range slices.Sorted(maps.Keys(r.Failures[i])) {
+			notes = append(notes, fmt.Sprintf("%s: %s: %d requests", side, why, r.Failures[i][why]))
+		}
 	}
 	if r.Left > 0 {
-		notes = append(notes, fmt.Sprintf("%d pairs of slices are not measured yet; the same command with the same --out goes on", r.Left))
+		notes = append(notes, fmt.Sprintf("%d pairs of slices are left: the same command with the same --out goes on", r.Left))
 	}
 	if r.Paused > 0 {
-		notes = append(notes, fmt.Sprintf("the generator itself did not run for %v in all; latencies are without what that added", r.Paused.Round(time.Millisecond)))
+		notes = append(notes, fmt.Sprintf("the generator itself did not run for %v; latencies are without it", r.Paused.Round(time.Millisecond)))
 	}
 	return notes
 }
@@ -95,8 +101,62 @@ func (r *Record) Print(w io.Writer, form report.Form) error {
 
 // method says what was sent, and how the sides took turns.
 func (r *Result) method() string {
-	return fmt.Sprintf("%s, in turns, %d slices of %v each; the first %v after each switch are not counted.", r.Load(), r.Pairs, r.Slice.Round(time.Millisecond), r.Settle)
+	return fmt.Sprintf("%s, in turns, %d slices of %v each, the first %v after a switch not counted.", r.Load(), r.Pairs, r.Slice.Round(time.Millisecond), r.Settle)
 }
 
 // level says how sure the verdicts are.
-var level = fmt.Sprintf("Intervals of 95%% over at most %d blocks of neighbouring slices. Of comparisons of equal sides at most 2%% call any figure different.", mostBlocks)
+var level = fmt.Sprintf("Intervals of 95%% over at most %d blocks of slices. Of equal sides at most 2%% are called different.", mostBlocks)
+
+var (
+	//go:embed page.gohtml
+	pageText string
+	//go:embed page.css
+	pageCSS string
+)
+
+// HTML writes a page with the answer and both sides' latencies. It needs no network.
+func (r *Record) HTML(w io.Writer) error {
+	answer := r.Analyze()
+	data := map[string]any{
+		"Title": answer.Title(), "Started": answer.Started, "Method": answer.method(), "Level": level, "Notes": answer.notes(),
+		"Cells": report.Cells(columns, answer.Figures),
+	}
+	if len(r.Pairs) > 0 {
+		data["Plot"] = newPlot(sum(r.Pairs))
+	}
+	body, err := report.Fragment(pageText, nil, data)
+	if err != nil {
+		return err
+	}
+	return report.Page{Title: "load", Command: "load", Style: template.CSS(pageCSS), Body: body}.Write(w)
+}
+
+// plot has both sides' latencies by percentile, over each other, in the units of the page's SVG.
+type plot struct {
+	X, Y     []report.Tick
+	Old, New string // paths
+}
+
+// newPlot plots a percentile at the logarithm of the share of slower requests, so that the tail has
+// as much room as the rest.
+func newPlot(sides [2]Slice) plot {
+	old, now := sides[0].Latency, sides[1].Latency
+	most := float64(max(1, old.TotalCount(), now.TotalCount()))
+	x := report.NewLog([]float64{1, most}, 64, 870)
+	y := report.NewLog([]float64{float64(min(old.Min(), now.Min())), float64(max(old.Max(), now.Max()))}, 280, 12)
+	curve := func(h load.Histogram) string {
+		const steps = 20 // for each factor of ten in the share
+		points := 1 + int(steps*math.Log10(float64(max(1, h.TotalCount()))))
+		return report.Path(points, func(i int) (float64, float64) {
+			slower := math.Pow(10, -float64(i)/steps)
+			return x.At(1 / slower), y.At(float64(h.ValueAtQuantile(100 * (1 - slower))))
+		})
+	}
+	p := plot{Y: y.Ticks(report.Duration), Old: curve(old), New: curve(now)}
+	for _, percentile := range []float64{0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999} {
+		if one := 100 / (100 - percentile); one <= most { // of so many requests one is slower
+			p.X = append(p.X, report.Tick{At: x.At(one), Text: fmt.Sprintf("p%g", percentile)})
+		}
+	}
+	return p
+}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
-	"strings"
 	"time"
 
 	"postage/internal/kit/report"
@@ -46,23 +46,31 @@ type Slice struct {
 	// added: that is not the servers' difference.
 	Latency load.Histogram   `json:"latency"`
 	Errors  map[string]int64 `json:"errors"`
-	// Totals are sums over the requests that were due: how many were sent late, how many failed
-	// (errors), and what the server used of cpu (ns), allocs, bytes and collections, as far as that
-	// is known.
+	// Totals are how many requests were sent late, how many failed (errors), for how many ns the
+	// generator was paused, and as far as it is known what the server used: cpu (ns), allocs, bytes
+	// and collections.
 	Totals map[string]float64 `json:"totals"`
-	Paused time.Duration      `json:"generator_paused_ns"`
 }
 
 // Record is a comparison, complete or not: a header and pairs, each a line of JSON.
 type Record struct {
 	Header Header
 	Pairs  []Pair
-	out    *json.Encoder // what each further pair is written to; nil to write it nowhere
+	out    *os.File // gets each further pair
 }
 
 // NewHeader is a header for so many requests a second.
-func NewHeader(rate float64, lasts time.Duration, seed uint64) Header {
-	return Header{Format: format, Started: time.Now().UTC(), Rate: rate, Seconds: lasts.Seconds(), Seed: seed}
+func NewHeader(s *Sides, rate float64, lasts time.Duration) Header {
+	requests := s[1].Target.All()
+	what := cmp.Or(s[1].Target.RPC, requests[0].Method)
+	if len(requests) > 1 {
+		what = fmt.Sprintf("%d requests, the first %s", len(requests), what)
+	}
+	what += fmt.Sprintf(" %s by %s", requests[0].URL.Path, s[1].Target.Proto)
+	return Header{
+		Format: format, Old: s[0].Name, New: s[1].Name, What: what, Started: time.Now().UTC(),
+		Rate: rate, Seconds: lasts.Seconds(), Seed: rand.Uint64(),
+	}
 }
 
 // Title says which sides are compared.
@@ -80,7 +88,7 @@ func (r *Record) PairsLeft() int {
 }
 
 // ErrNoRecord is a file that is not the record of such a comparison.
-var ErrNoRecord = errors.New("this is no comparison of two servers")
+var ErrNoRecord = errors.New("this is no comparison of two servers by this version of postage")
 
 // Load reads a record. A last line that was not written to its end is left out.
 func Load(name string) (*Record, error) {
@@ -90,11 +98,8 @@ func Load(name string) (*Record, error) {
 	}
 	defer file.Close()
 	r, lines := &Record{}, json.NewDecoder(file)
-	if err := lines.Decode(&r.Header); err != nil || !strings.HasPrefix(r.Header.Format, format[:len(format)-1]) {
+	if err := lines.Decode(&r.Header); err != nil || r.Header.Format != format {
 		return nil, fmt.Errorf("%s: %w", name, ErrNoRecord)
-	}
-	if r.Header.Format != format {
-		return nil, fmt.Errorf("%s: its format is %q, and this program reads %q", name, r.Header.Format, format)
 	}
 	for {
 		var pair Pair
@@ -109,25 +114,16 @@ func Load(name string) (*Record, error) {
 	}
 }
 
-// Keep writes the record as it is so far into a file, to which Run then adds each pair. The function
-// that it returns closes the file.
-func (r *Record) Keep(name string) (done func() error, err error) {
-	file, err := os.Create(name)
-	if err != nil {
-		return nil, err
+// Keep writes the record as it is so far into a file, to which Run then adds each pair.
+func (r *Record) Keep(name string) (err error) {
+	if r.out, err = os.Create(name); err != nil {
+		return err
 	}
-	r.out = json.NewEncoder(file)
-	err = r.out.Encode(r.Header)
+	err = r.write(r.Header)
 	for _, p := range r.Pairs {
-		err = cmp.Or(err, r.out.Encode(p))
+		err = cmp.Or(err, r.write(p))
 	}
-	return file.Close, err
+	return err
 }
 
-func (r *Record) add(p Pair) error {
-	r.Pairs = append(r.Pairs, p)
-	if r.out == nil {
-		return nil
-	}
-	return r.out.Encode(p)
-}
+func (r *Record) write(line any) error { return json.NewEncoder(r.out).Encode(line) }
