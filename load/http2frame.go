@@ -15,10 +15,11 @@ func (c *http2Conn) frame(frame []byte, now time.Time) error {
 	kind, flags := h2.FrameType(frame[3]), h2.Flags(frame[4])
 	id := binary.BigEndian.Uint32(frame[5:]) & (1<<31 - 1)
 	payload := frame[frameHead:]
+	partial := &c.in.partial
 	switch {
 	case !c.allowed.begun && kind != h2.FrameSettings:
 		return errors.New("the server does not speak HTTP/2: it does not begin with SETTINGS")
-	case c.in.partial.id != 0 && (kind != h2.FrameContinuation || id != c.in.partial.id):
+	case partial.id != 0 && (kind != h2.FrameContinuation || id != partial.id):
 		return fmt.Errorf("%v came within a header", kind)
 	}
 	switch kind {
@@ -27,15 +28,15 @@ func (c *http2Conn) frame(frame []byte, now time.Time) error {
 	case h2.FrameHeaders:
 		return c.headersFrame(id, flags, payload, now)
 	case h2.FrameContinuation:
-		if c.in.partial.id == 0 {
+		if partial.id == 0 {
 			return errors.New("CONTINUATION came without HEADERS")
 		}
-		if c.in.partial.octets = append(c.in.partial.octets, payload...); len(c.in.partial.octets) > 1<<20 {
+		if partial.octets = append(partial.octets, payload...); len(partial.octets) > 1<<20 {
 			return errors.New("a header is longer than 1 MB")
 		}
 		if flags.Has(h2.FlagContinuationEndHeaders) {
-			c.in.partial.id = 0
-			return c.header(id, c.in.partial.octets, c.in.partial.ends, now)
+			partial.id = 0
+			return c.header(id, partial.octets, partial.ends, now)
 		}
 		return nil
 	case h2.FrameRSTStream:
@@ -126,7 +127,7 @@ func (c *http2Conn) headersFrame(id uint32, flags h2.Flags, payload []byte, now 
 	if flags.Has(h2.FlagHeadersEndHeaders) {
 		return c.header(id, block, ends, now)
 	}
-	c.in.partial.octets, c.in.partial.id, c.in.partial.ends = append(c.in.partial.octets[:0], block...), id, ends
+	c.in.partial = headerBlock{append(c.in.partial.octets[:0], block...), id, ends}
 	return nil
 }
 

@@ -31,11 +31,10 @@ type loop struct {
 	meter     *meter
 }
 
-// A slot is the next request: when it is due, whether the loop has taken it from the pacer, and
-// whether there are no more.
+// A slot is the next request.
 type slot struct {
 	due         time.Time
-	taken, last bool
+	taken, last bool // from the pacer; there are no more
 }
 
 // A lane carries requests over one connection at a time: one request in HTTP/1.1, and several in

@@ -23,10 +23,10 @@ func (r *Result) WriteTable(w io.Writer) error {
 		p("rate      %.1f/s, as many as the senders could (closed loop)", r.Achieved)
 	}
 	p("requests  %d in %v, %d failed", r.Done, r.Elapsed.Round(time.Millisecond), r.Failed())
-	if r.Account.NotSent+r.Account.Unanswered > 0 {
-		due := r.Attempts() + r.Account.NotSent
-		p("account   %d due = %d sent + %d not sent", due, r.Attempts(), r.Account.NotSent)
-		p("          %d sent = %d answered + %d failed + %d unanswered", r.Attempts(), r.Done-r.Failed(), r.Failed(), r.Account.Unanswered)
+	a := &r.Account
+	if sent := r.Attempts(); a.NotSent+a.Unanswered > 0 {
+		p("account   %d due = %d sent + %d not sent", sent+a.NotSent, sent, a.NotSent)
+		p("          %d sent = %d answered + %d failed + %d unanswered", sent, r.Done-r.Failed(), r.Failed(), a.Unanswered)
 	}
 	if r.unreported > 0 {
 		p("          %d were not sent, or by a worker that ended before it could say so", r.unreported)

@@ -151,8 +151,7 @@ func Missed(r *Result, objectives []Objective) (why string, generator bool) {
 // A Try is one run of a search.
 type Try struct {
 	Result *Result
-	// Missed is why it missed the objectives, "" if it kept them. Generator says that the generator
-	// was the reason.
+	// Missed and Generator are what the function Missed returned.
 	Missed    string
 	Generator bool
 }

@@ -137,16 +137,17 @@ func ownLimit(err error) string {
 func (w *Work) message(sent bool, latency time.Duration) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
+	m := &w.tally.counts.Messages
 	if sent {
-		w.tally.counts.Messages.Sent++
+		m.Sent++
 	} else {
-		w.tally.counts.Messages.Received++
+		m.Received++
 	}
 	if latency > 0 {
-		if w.tally.counts.Messages.Latency.Histogram == nil {
-			w.tally.counts.Messages.Latency = newLatencies()
+		if m.Latency.Histogram == nil {
+			m.Latency = newLatencies()
 		}
-		record(w.tally.counts.Messages.Latency, latency)
+		record(m.Latency, latency)
 	}
 }
 
