@@ -272,6 +272,19 @@ func TestRealServers(t *testing.T) {
 	}
 }
 
+// A server has settled when it is fast twice. Until it answers, it has not.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	slow, fast := []float64{9, 8, 9}, []float64{5, 5.4, 40}
+	for want, means := range map[int][][]float64{
+		0: {fast, fast, fast, fast}, 2: {nil, nil, fast, fast}, 3: {slow, fast, slow, fast, fast, fast}, 1: {slow, fast, fast, slow, fast, fast},
+	} {
+		if got := settled(means); got != want {
+			t.Errorf("%v: %d, want %d", means, got, want)
+		}
+	}
+}
+
 // A side that answers nothing ends the comparison, and the error names it. Where the sides answer
 // differently is known before.
 func TestSideThatFails(t *testing.T) {

@@ -70,7 +70,7 @@ const calibrationSwitches = 8
 
 // Calibrate chooses how long a slice is, and how long after a switch answers are not counted. A
 // slice has a hundred requests, and lasts ten times as long as the slowest hundredth. After a
-// switch, answers are not counted until an interval has passed in which the mean latency is no more
+// switch, answers are not counted until two intervals come in which the mean latency is no more
 // than a tenth above what it is in the second half.
 //
 // Before, it says in the header where the first answers of the sides differ.
@@ -95,15 +95,19 @@ func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, h *Header) (err e
 		p99 := time.Duration(r.Least.ValueAtQuantile(99))
 		h.Slice = min(longestSlice, max(h.Slice, shortestSlice, 10*p99, time.Duration(100/h.Rate*1e9)))
 	}
-	stays := 1.1 * stats.Median(slices.Concat(means[len(means)/2:]...))
-	for _, all := range means {
-		if !(stats.Median(all) > stays) { // nor if none was answered
-			break
-		}
-		h.Settle += plan.Every
-	}
-	h.Settle = min(longestSettle, max(shortestSettle, h.Settle))
+	h.Settle = min(longestSettle, max(shortestSettle, time.Duration(settled(means))*plan.Every))
 	return nil
+}
+
+// settled returns after how many intervals latencies are as they stay, by the means of each.
+func settled(means [][]float64) int {
+	stays := 1.1 * stats.Median(slices.Concat(means[len(means)/2:]...))
+	for i := range means[1:] {
+		if max(stats.Median(means[i]), stats.Median(means[i+1])) <= stays { // not if none was answered
+			return i
+		}
+	}
+	return len(means)
 }
 
 // run sends one slice to a side. It is an error if nothing succeeds: then there is nothing to
