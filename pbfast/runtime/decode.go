@@ -164,7 +164,7 @@ func Member[W any](oneof any) *W {
 // fields.
 func (d *Decoder) Unknown(p []byte, i int, tag uint64, unknown *[]byte) int {
 	j := Skip(p, i, tag)
-	if j >= 0 && d.flags()&protoiface.UnmarshalDiscardUnknown == 0 {
+	if j >= 0 && (d.in == nil || d.in.Flags&protoiface.UnmarshalDiscardUnknown == 0) {
 		*unknown = append(protowire.AppendVarint(*unknown, tag), p[i:j]...)
 	}
 	return j

@@ -73,45 +73,19 @@ func (t *Type[T]) DecodeGroup(d *Decoder, p []byte, i, depth int, number protowi
 	return m, i + n
 }
 
-// reflected is m, or a wrapper of it if its code was generated before there was reflection, as
-// gogo/protobuf does still.
-func reflected(m any) proto.Message {
-	if v, ok := m.(proto.Message); ok {
-		return v
-	}
-	return protoimpl.X.ProtoMessageV2Of(m)
-}
-
-func slowSize[T any](m *T) int { return proto.Size(reflected(m)) }
+// slowSize, slowEncode and slowDecode take messages of gogo/protobuf too, which have no reflection.
+func slowSize[T any](m *T) int { return proto.Size(protoimpl.X.ProtoMessageV2Of(m)) }
 
 func slowEncode[T any](m *T, e *Encoder, w []byte, i int, tag uint64) ([]byte, int) {
 	end := len(w) - i
-	r := reflected(m).ProtoReflect()
-	methods := r.ProtoMethods()
-	if methods == nil || methods.Size == nil {
-		o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic()}
-		out, err := o.Marshal(r.Interface())
-		w, i = e.take(w, i, 0, out, err)
-		return e.Length(w, i, end, tag)
-	}
+	o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic()}
 	// Computed anew at each level, the sizes of a deep message would take time of its depth's square.
-	flags := e.Flags
-	if e.sized {
-		flags |= protoiface.MarshalUseCachedSize
-	}
-	size := methods.Size(protoiface.SizeInput{Message: r, Flags: flags}).Size
+	o.UseCachedSize = e.sized || e.Flags&protoiface.MarshalUseCachedSize != 0
+	message := protoimpl.X.ProtoMessageV2Of(m)
+	size := o.Size(message)
 	w, i = e.room(w, i, size)
-	out, err := methods.Marshal(protoiface.MarshalInput{
-		Message: r,
-		Buf:     w[i-size : i-size : i],
-		Flags:   e.Flags | protoiface.MarshalUseCachedSize,
-	})
-	w, i = e.take(w, i, size, out.Buf, err)
-	return e.Length(w, i, end, tag)
-}
-
-// take makes sure that out is at w[i-size:i].
-func (e *Encoder) take(w []byte, i, size int, out []byte, err error) ([]byte, int) {
+	o.UseCachedSize = true
+	out, err := o.MarshalAppend(w[i-size:i-size:i], message)
 	if err != nil {
 		e.fail(err)
 		return w, i
@@ -120,7 +94,7 @@ func (e *Encoder) take(w []byte, i, size int, out []byte, err error) ([]byte, in
 		w, i = e.room(w, i, len(out))
 		copy(w[i-len(out):], out)
 	}
-	return w, i - len(out)
+	return e.Length(w, i-len(out), end, tag)
 }
 
 func slowDecode[T any](m *T, d *Decoder, p []byte, i, depth int) (*T, int) {
@@ -130,42 +104,19 @@ func slowDecode[T any](m *T, d *Decoder, p []byte, i, depth int) (*T, int) {
 	if i < 0 {
 		return m, i
 	}
-	in := protoiface.UnmarshalInput{Resolver: protoregistry.GlobalTypes}
+	o := proto.UnmarshalOptions{Merge: true, AllowPartial: true, RecursionLimit: depth + 1}
 	if d.in != nil {
-		in = *d.in
+		o.Resolver = d.in.Resolver
+		o.DiscardUnknown = d.in.Flags&protoiface.UnmarshalDiscardUnknown != 0
+		o.NoLazyDecoding = d.in.Flags&protoiface.UnmarshalNoLazyDecoding != 0
 	}
-	in.Message = reflected(m).ProtoReflect()
-	in.Buf = p[i:]
-	in.Depth = depth + 1
-	in.Flags &^= protoiface.UnmarshalAliasBuffer
-	out, err := unmarshal(in)
+	out, err := o.UnmarshalState(protoiface.UnmarshalInput{Message: protoimpl.X.MessageOf(m), Buf: p[i:]})
 	if err != nil {
 		d.err = err
 		return m, failed
 	}
 	d.partial = d.partial || out.Flags&protoiface.UnmarshalInitialized == 0
 	return m, len(p)
-}
-
-// unmarshal calls the message's methods. With the build tag protoreflect, protobuf-go has none.
-func unmarshal(in protoiface.UnmarshalInput) (protoiface.UnmarshalOutput, error) {
-	if methods := in.Message.ProtoMethods(); methods != nil && methods.Unmarshal != nil {
-		return methods.Unmarshal(in)
-	}
-	o := proto.UnmarshalOptions{
-		AllowPartial:   true,
-		DiscardUnknown: in.Flags&protoiface.UnmarshalDiscardUnknown != 0,
-		RecursionLimit: in.Depth,
-		Resolver:       in.Resolver,
-	}
-	return o.UnmarshalState(in)
-}
-
-func (d *Decoder) flags() protoiface.UnmarshalInputFlags {
-	if d.in == nil {
-		return 0
-	}
-	return d.in.Flags
 }
 
 // UnmarshalAlias is proto.Unmarshal, but the strings and bytes of a hooked message are parts of data.

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -57,7 +58,7 @@ func Hook[T any, M pointer[T]](whole, shrinks bool, bounded func(M, []byte) []by
 	})
 	field, ok := reflect.TypeFor[T]().FieldByName("sizeCache")
 	if !ok || field.Type.Kind() != reflect.Int32 {
-		return refuse(m, fmt.Errorf("%s has no sizeCache", m.ProtoReflect().Descriptor().FullName()))
+		return refuse(m, errors.New("its struct has no sizeCache"))
 	}
 	return HookMethods(m, methods(stateOf(m), field.Offset, whole, shrinks, bounded, size, encode, decode))
 }
@@ -190,33 +191,32 @@ func HookMethods(m proto.Message, fast *protoiface.Methods) error { return refus
 // refusals holds why messages are not hooked.
 var refusals sync.Map // protoreflect.FullName to error
 
-// refuse keeps err, if there is one, for HookError.
+// refuse keeps err, if there is one, with the message's name for HookError.
 func refuse(m proto.Message, err error) error {
-	if err != nil {
-		refusals.Store(m.ProtoReflect().Descriptor().FullName(), err)
+	if err == nil {
+		return nil
 	}
+	name := m.ProtoReflect().Descriptor().FullName()
+	err = fmt.Errorf("%s: %w", name, err)
+	refusals.Store(name, err)
 	return err
 }
 
 func hook(m proto.Message, fast *protoiface.Methods) error {
-	name := m.ProtoReflect().Descriptor().FullName()
 	fresh := func() proto.Message { return m.ProtoReflect().Type().New().Interface() }
 	table := m.ProtoReflect().ProtoMethods()
-	if table == nil {
-		return fmt.Errorf("%s: protobuf-go is built with the tag protoreflect, which uses no methods", name)
-	}
 	if other := fresh().ProtoReflect().ProtoMethods(); other != table {
-		return fmt.Errorf("%s: two messages of the type have two tables of methods", name)
+		return errors.New("two messages of the type have two tables of methods")
 	}
-	if table.Marshal == nil || table.Unmarshal == nil || table.Size == nil {
-		return fmt.Errorf("%s: its table of methods lacks some", name)
+	if table == nil || table.Marshal == nil || table.Unmarshal == nil || table.Size == nil {
+		return errors.New("its table of methods lacks some")
 	}
 	if _, ok := originals.Load(table); ok {
-		return fmt.Errorf("%s is already hooked", name)
+		return errors.New("already hooked")
 	}
 	const wantFlags = protoiface.SupportMarshalDeterministic | protoiface.SupportUnmarshalDiscardUnknown
 	if table.Flags != wantFlags {
-		return fmt.Errorf("%s: its table of methods has flags %#x, want %#x", name, table.Flags, wantFlags)
+		return fmt.Errorf("its table of methods has flags %#x, want %#x", table.Flags, wantFlags)
 	}
 
 	before := *table
@@ -243,7 +243,7 @@ func hook(m proto.Message, fast *protoiface.Methods) error {
 	size := proto.Size(probe)
 	table.Size, table.Marshal, table.Unmarshal = before.Size, before.Marshal, before.Unmarshal
 	if err != nil || size != 0 || marshalled != 1 || unmarshalled != 1 || sized != sizedBefore+1 {
-		return fmt.Errorf("%s: proto does not use the table of methods that messages have (%d Marshal, %d Unmarshal, %d Size, %v)", name, marshalled, unmarshalled, sized, err)
+		return fmt.Errorf("proto does not use the table of methods that messages have (%d Marshal, %d Unmarshal, %d Size, %v)", marshalled, unmarshalled, sized, err)
 	}
 
 	originals.Store(table, &before)

@@ -15,23 +15,24 @@ func (e *Encoder) PutText(w []byte, i int, s string, tag byte) int {
 		return e.putLongText(w, i, s, tag)
 	}
 	i -= n
-	dst := w[i:][:n:n]
+	src, dst := []byte(s), w[i:][:n:n]
 	var high uint64
 	switch {
 	case n >= 16:
-		a, b, c, d := word(s), word(s[8:]), word(s[n-16:]), word(s[n-8:])
+		a, b := binary.LittleEndian.Uint64(src), binary.LittleEndian.Uint64(src[8:])
+		c, d := binary.LittleEndian.Uint64(src[n-16:]), binary.LittleEndian.Uint64(src[n-8:])
 		binary.LittleEndian.PutUint64(dst, a)
 		binary.LittleEndian.PutUint64(dst[8:], b)
 		binary.LittleEndian.PutUint64(dst[n-16:], c)
 		binary.LittleEndian.PutUint64(dst[n-8:], d)
 		high = a | b | c | d
 	case n >= 8:
-		a, b := word(s), word(s[n-8:])
+		a, b := binary.LittleEndian.Uint64(src), binary.LittleEndian.Uint64(src[n-8:])
 		binary.LittleEndian.PutUint64(dst, a)
 		binary.LittleEndian.PutUint64(dst[n-8:], b)
 		high = a | b
 	case n >= 4:
-		a, b := halfWord(s), halfWord(s[n-4:])
+		a, b := binary.LittleEndian.Uint32(src), binary.LittleEndian.Uint32(src[n-4:])
 		binary.LittleEndian.PutUint32(dst, a)
 		binary.LittleEndian.PutUint32(dst[n-4:], b)
 		high = uint64(a | b)
@@ -50,19 +51,6 @@ func (e *Encoder) PutText(w []byte, i int, s string, tag byte) int {
 	head := w[i-2 : i]
 	head[0], head[1] = tag, byte(n)
 	return i - 2
-}
-
-// word is the first eight bytes of s.
-func word(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-// halfWord is the first four bytes of s.
-func halfWord(s string) uint32 {
-	_ = s[3]
-	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
 func (e *Encoder) putLongText(w []byte, i int, s string, tag byte) int {

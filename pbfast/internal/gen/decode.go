@@ -11,8 +11,7 @@ import (
 
 // A decoder writes the functions that decode, into a fresh message or into a used one.
 type decoder struct {
-	*source
-	gen     *generator
+	*generator
 	reusing bool
 }
 
@@ -33,8 +32,8 @@ func (g decoder) parts(msg *message) {
 	}
 	g.f("type %s struct {", partsName(msg))
 	for _, f := range msg.slots {
-		goType := g.gen.heldType(f)
-		if child := g.gen.model.local(f); child != nil && !f.boxed() {
+		goType := g.heldType(f)
+		if child := g.model.local(f); child != nil && !f.boxed() {
 			goType = nodeType(child)
 		}
 		g.f("%s %s", f.GoName, goType)
@@ -110,7 +109,7 @@ func (g decoder) read(f *field, present bool) string {
 	name := "RawText"
 	switch {
 	case f.isNumber():
-		return g.e(strings.ReplaceAll(f.code.read, "%T", g.gen.goType(f)) + "(p, i)")
+		return g.e(strings.ReplaceAll(f.code.read, "%T", g.goType(f)) + "(p, i)")
 	case f.kind() == protoreflect.BytesKind && present:
 		name = "PresentBytes"
 	case f.kind() == protoreflect.BytesKind:
@@ -168,11 +167,11 @@ func (g decoder) decodeGroup(msg *message, f *field) {
 			g.f("}")
 			name = f.elements()
 		}
-		g.f("var v %s\nv, i = %s\n%s = append(%s, v)", g.gen.goType(f), g.decodeCall(f, "v"), name, name)
+		g.f("var v %s\nv, i = %s\n%s = append(%s, v)", g.goType(f), g.decodeCall(f, "v"), name, name)
 	default:
 		g.f("%s, i = %s", name, g.decodeCall(f, name))
 	}
-	if g.gen.model.local(f) != nil {
+	if g.model.local(f) != nil {
 		g.f("i = d.GroupEnd(i, %#x, depth)", f.tag(protowire.EndGroupType))
 	}
 }
@@ -189,7 +188,7 @@ func (g decoder) decodeElement(f *field, list, read string) {
 // slot sets name to the field's place in the parts, which are made if they are not there, or to one
 // of its own.
 func (g decoder) slot(msg *message, f *field, name string) {
-	goType := g.gen.heldType(f)
+	goType := g.heldType(f)
 	switch {
 	case g.reusing && !f.boxed():
 		g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, goType)
@@ -205,10 +204,10 @@ func (g decoder) slot(msg *message, f *field, name string) {
 func (g decoder) decodeCall(f *field, target string) string {
 	group := f.kind() == protoreflect.GroupKind
 	switch {
-	case g.gen.model.local(f) == nil && group:
-		return fmt.Sprintf("%s.DecodeGroup(d, p, i, depth, %d, %s)", g.gen.typeOf(f), f.number(), target)
-	case g.gen.model.local(f) == nil:
-		return g.gen.typeOf(f) + ".Decode(d, p, i, depth, " + target + ")"
+	case g.model.local(f) == nil && group:
+		return fmt.Sprintf("%s.DecodeGroup(d, p, i, depth, %d, %s)", g.typeOf(f), f.number(), target)
+	case g.model.local(f) == nil:
+		return g.typeOf(f) + ".Decode(d, p, i, depth, " + target + ")"
 	case group:
 		return target + ".pbfastDecode(d.Group(p, i, depth))"
 	}
@@ -216,7 +215,7 @@ func (g decoder) decodeCall(f *field, target string) string {
 }
 
 func (g decoder) decodeMessage(msg *message, f *field) {
-	name, child := f.ref(), g.gen.model.local(f)
+	name, child := f.ref(), g.model.local(f)
 	switch {
 	case g.reusing && child != nil:
 		g.reuseMessage(f)
@@ -236,7 +235,7 @@ func (g decoder) decodeMessage(msg *message, f *field) {
 // decodeMessages decodes a run of elements into a slab that is counted before.
 func (g decoder) decodeMessages(msg *message, f *field) {
 	name, list := f.ref(), "&"+f.ref()
-	child := g.gen.model.local(f)
+	child := g.model.local(f)
 	if f.boxed() {
 		g.f("if %s == nil {", name)
 		g.slot(msg, f, name)
@@ -248,11 +247,11 @@ func (g decoder) decodeMessages(msg *message, f *field) {
 		g.reuseElement(f)
 		return
 	case child == nil || runTag(f) == 0:
-		g.decodeElement(f, name, g.decodeCall(f, "("+g.gen.goType(f)+")(nil)"))
+		g.decodeElement(f, name, g.decodeCall(f, "("+g.goType(f)+")(nil)"))
 		return
 	}
 	node := nodeType(child)
-	if g.gen.model.sizeOf(child) > maxSlotBytes {
+	if g.model.sizeOf(child) > maxSlotBytes {
 		node = child.name()
 	}
 	g.f("slab, n := $Slab[%s](d, p, i, %#x, %s)", node, runTag(f), list)
@@ -299,7 +298,7 @@ func (g decoder) decodeMap(f *field) {
 	if tag := runTag(f); tag != 0 {
 		room = g.e(", $MapRoom(p, i, %#x)", tag)
 	}
-	g.f("if %s == nil {\n%s = make(map[%s]%s%s)\n}", f.ref(), f.ref(), g.gen.goType(key), g.gen.goType(value), room)
+	g.f("if %s == nil {\n%s = make(map[%s]%s%s)\n}", f.ref(), f.ref(), g.goType(key), g.goType(value), room)
 	g.f("i = m.%s(d.Part(p, i, depth))", entryName(f))
 }
 
@@ -307,13 +306,13 @@ func (g decoder) decodeMap(f *field) {
 func (g decoder) decodeEntry(msg *message, f *field) {
 	key, value := f.entry()
 	g.f("func (m *%s) %s"+decodeSignature+") int {", msg.name(), entryName(f))
-	g.f("var key %s", g.gen.goType(key))
+	g.f("var key %s", g.goType(key))
 	read := ""
 	if value.isMessage() {
 		g.f("value := new(%s)", g.QualifiedGoIdent(value.Message.GoIdent))
 		read = g.decodeCall(value, "value")
 	} else {
-		g.f("var value %s", g.gen.goType(value))
+		g.f("var value %s", g.goType(value))
 		read = g.read(value, true)
 	}
 	g.readTag()

@@ -57,11 +57,11 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, m *model, option
 		}
 		sizer{g}.size(msg)
 		encoder{g}.encode(msg)
-		decoder{g.source, g, false}.parts(msg)
-		decoder{g.source, g, false}.decode(msg)
+		decoder{g, false}.parts(msg)
+		decoder{g, false}.decode(msg)
 		if options.has("reuse") {
 			facade{g}.reuseFace(msg)
-			decoder{g.source, g, true}.reuse(msg)
+			decoder{g, true}.reuse(msg)
 		}
 	}
 	facade{g}.hooks(file, messages)

@@ -28,7 +28,7 @@ func (g decoder) reuseFields(msg *message) {
 	}
 	for k, f := range msg.ordered {
 		name := f.ref()
-		ours := !f.isMessage() || g.gen.model.local(f) != nil && f.kind() != protoreflect.GroupKind
+		ours := !f.isMessage() || g.model.local(f) != nil && f.kind() != protoreflect.GroupKind
 		switch {
 		case f.inOneof():
 			if k == 0 || msg.ordered[k-1].Oneof != f.Oneof {
@@ -63,7 +63,7 @@ func (g decoder) reuseMessage(f *field) {
 	g.f("%s, i = %s", name, g.decodeCall(f, name))
 	g.f("} else {")
 	g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, g.QualifiedGoIdent(f.Message.GoIdent))
-	g.reuseInto(g.gen.model.local(f), name)
+	g.reuseInto(g.model.local(f), name)
 	g.f("}")
 }
 
@@ -87,5 +87,5 @@ func (g decoder) reuseElement(f *field) {
 	g.f("n := len(%s)", name)
 	g.f("if n < cap(%s) { %s = %s[:n+1] } else { %s = append(%s, nil) }", name, name, name, name, name)
 	g.f("if %s[n] == nil { %s[n] = new(%s) }", name, name, g.QualifiedGoIdent(f.Message.GoIdent))
-	g.reuseInto(g.gen.model.local(f), name+"[n]")
+	g.reuseInto(g.model.local(f), name+"[n]")
 }
