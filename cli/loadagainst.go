@@ -90,7 +90,7 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	return errors.Join(failed, f.answer(cmd, rec, failed))
 }
 
-// searchSlice is how long a side is loaded before the other has its turn, in a search.
+// searchSlice is how long a turn of a search lasts.
 const searchSlice = time.Second
 
 // searchBoth finds the highest rate of each side that keeps the objectives.
