@@ -29,7 +29,8 @@ type againstFlags struct {
 func (f *againstFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.against, "against", "", "compare with the old server, in turns: its `URL`, or with --serve a revision")
 	flags.StringVar(&f.serve, "serve", "", "start both sides by this shell `command`; {addr} is where each shall listen")
-	flags.Var(&f.gate, "gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated")
+	f.gate = loadagainst.Limits{}
+	flags.Var(f.gate, "gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated")
 	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show` and to go on after an interruption")
 	flags.StringVar(&f.html, "html", "", "write a page with the distributions to `file`")
 }
@@ -44,9 +45,9 @@ func (f *loadFlags) checkAgainst(args []string) error {
 	return refuse([]refusal{
 		{len(args) == 0, "--against needs the URL of the new side too", "such as http://localhost/orders; --serve needs its path"},
 		{revision && a.serve == "", fmt.Sprintf("--against %s is no URL", a.against), "write http:// before it; --serve starts the server of a revision"},
-		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision, such as HEAD~1"},
+		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision"},
 		{f.rate.max || f.replay != "" || f.fleet.on || f.most > 0, "--against takes turns at one rate", "leave out --rate max, --replay, --max-requests and --kubernetes"},
-		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), "--server has two with --against: OLD,NEW", "leave it out with --serve: what that starts is measured"},
+		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), "--server has two with --against: OLD,NEW", "leave it out with --serve"},
 		{f.slo != "" && (a.out != "" || len(a.gate) > 0 || a.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate and --html"},
 		{f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out and --gate are about two"},
 	})
@@ -68,7 +69,7 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 		return err
 	}
 	if rec.Header.Slice == 0 {
-		say(cmd, "calibrating slices, and how long a server needs after a switch")
+		say(cmd, "calibrating the slices")
 		if err := sides.Calibrate(cmd.Context(), plan, &rec.Header); err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	return errors.Join(failed, f.answer(cmd, rec, failed))
 }
 
-// searchSlice is how long a side is loaded before the other has its turn, in a search.
+// searchSlice is how long a turn of a search lasts.
 const searchSlice = time.Second
 
 // searchBoth finds the highest rate of each side that keeps the objectives.

@@ -3,6 +3,7 @@ package loadagainst
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -192,20 +193,15 @@ func sum(pairs []Pair) (sides [2]Slice) {
 	return sides
 }
 
-// A Limit is how much higher a figure of the new side may be: p99:5%, cpu:3%, errors:0.
-type Limit struct {
-	Figure string
-	Most   float64 // 0.05 for 5%; for a share of requests, percentage points
-}
+// Limits are by how much figures may be higher on the new side: 0.05 for 5%, and for a share of
+// requests percentage points. They are a flag's values.
+type Limits map[string]float64
 
-// Limits are a flag's values.
-type Limits []Limit
+func (l Limits) String() string { return "" }
+func (l Limits) Type() string   { return "limit" }
 
-func (l *Limits) String() string { return "" }
-func (l *Limits) Type() string   { return "limit" }
-
-// Set adds a limit.
-func (l *Limits) Set(text string) error {
+// Set adds a limit, such as p99:5% or errors:0.
+func (l Limits) Set(text string) error {
 	name, most, _ := strings.Cut(text, ":")
 	number, percent := strings.CutSuffix(most, "%")
 	limit, err := strconv.ParseFloat(number, 64)
@@ -216,24 +212,24 @@ func (l *Limits) Set(text string) error {
 	if figures[at].Unit != share {
 		limit /= 100
 	}
-	*l = append(*l, Limit{name, limit})
+	l[name] = limit
 	return nil
 }
 
 // Judge returns the worst outcome, and a line for each limit.
 func (r *Result) Judge(limits Limits) (outcome verdict.Outcome, lines []string) {
 	outcome = verdict.Passed
-	for _, l := range limits {
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		one, why := verdict.Inconclusive, "it is not known"
 		for i := range r.Figures {
-			if f := &r.Figures[i]; f.Name == l.Figure {
-				one, why = f.judge(l.Most), f.text()
+			if f := &r.Figures[i]; f.Name == name {
+				one, why = f.judge(limits[name]), f.text()
 			}
 		}
 		if outcome == verdict.Passed || one == verdict.Regressed {
 			outcome = one
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s: %s", l.Figure, one, why))
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", name, one, why))
 	}
 	return outcome, lines
 }

@@ -134,7 +134,7 @@ func TestGate(t *testing.T) {
 		"p50:5%": {slower, verdict.Regressed}, "p50:60%": {slower, verdict.Passed}, "errors:0": {slower, verdict.Passed},
 		"p90:1%": {noisy, verdict.Inconclusive}, "allocs:0": {slower, verdict.Inconclusive},
 	} {
-		var limits Limits
+		limits := Limits{}
 		if err := limits.Set(text); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestGate(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"p42:5%", "p99", "p99:5", "p99:-1%", "errors:x%"} {
-		if err := new(Limits).Set(text); err == nil {
+		if err := (Limits{}).Set(text); err == nil {
 			t.Errorf("%s is taken", text)
 		}
 	}

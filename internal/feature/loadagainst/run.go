@@ -73,7 +73,7 @@ const calibrationSwitches = 8
 // switch, answers are not counted until two intervals come in which the mean latency is no more
 // than a tenth above what it is in the second half.
 //
-// Before, it says in the header where the first answers of the sides differ.
+// The header then also says where the sides' first answers differ.
 func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, h *Header) (err error) {
 	if h.Differing, err = s.differing(ctx); err != nil {
 		return err

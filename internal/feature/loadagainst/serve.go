@@ -25,7 +25,7 @@ const startWithin = 5 * time.Minute
 // there.
 func (s *Side) Serve(ctx context.Context, command, revision string) (addr string, err error) {
 	if !strings.Contains(command, "{addr}") {
-		return "", fmt.Errorf("%q has no {addr}, where the server is told its address", command)
+		return "", fmt.Errorf("%q has no {addr} for the server's address", command)
 	}
 	port, err := proc.FreePort()
 	if err != nil {
