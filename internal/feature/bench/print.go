@@ -12,7 +12,6 @@ import (
 	"postage/internal/feature/show"
 	"postage/internal/kit/report"
 	"postage/internal/kit/words"
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -210,7 +209,6 @@ func (b *benchmarks) absolute() []report.Column[*verdict.CaseResult] {
 		report.Texts("benchmark", func(c *verdict.CaseResult) string { return benchmarkName(c.Name) }),
 		report.Figures("ns/op", func(c *verdict.CaseResult) string { return report.Grouped(c.Baseline.NSOp.Value) }),
 		report.Figures("±", func(c *verdict.CaseResult) string { return report.PlusMinus(c.Baseline.NSOp) }),
-		report.Figures("spread", b.spread),
 		report.Figures("B/op", func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.BytesOp) }),
 		report.Figures("allocs/op", func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.AllocsOp) }),
 	}
@@ -218,26 +216,6 @@ func (b *benchmarks) absolute() []report.Column[*verdict.CaseResult] {
 		columns = append(columns, report.Figures(unit, func(c *verdict.CaseResult) string { return b.metric(c, unit) }).When(report.IfRoom))
 	}
 	return columns
-}
-
-// spread is how much slower the slowest process is than the fastest of the same program, by the
-// median of their batches.
-func (b *benchmarks) spread(c *verdict.CaseResult) string {
-	var times []float64
-	for _, block := range b.rec.BlocksOf(c.Name) {
-		for _, r := range []*verdict.Result{c.Baseline, c.Control} {
-			if r == nil {
-				continue
-			}
-			if s := block.Of(r.Row.Name); s != nil {
-				times = append(times, stats.Median(s.NSPerOp(r.Row.N)))
-			}
-		}
-	}
-	if len(times) < 2 {
-		return "n/a"
-	}
-	return fmt.Sprintf("+%.1f%%", 100*(slices.Max(times)/slices.Min(times)-1))
 }
 
 // compared is a table of benchmarks beside their old versions.
