@@ -145,8 +145,8 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 	if m.entries = plan.All(); len(m.entries) > 0 {
 		say(cmd, "%s", plan.Describe(f.budget))
 	}
-	if sides != nil && sides.Now().Versions != nil {
-		m.rec.Machine.Go = sides.Now().Versions["go"]
+	if sides != nil && sides.Now().Go != "" {
+		m.rec.Machine.Go = sides.Now().Go
 	}
 	return nil
 }

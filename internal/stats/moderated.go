@@ -13,13 +13,15 @@ import (
 // same function layout. The less the rows' variances differ beyond chance, the more the test moves
 // each towards the variance of all rows. A row with few differences then has no small or large
 // variance by chance alone. Shift.Seen is for the two-sided level, Shift.SeenOne for the level one.
+// least are the rows' smallest believable variances, nil for none: a row whose variance comes out
+// smaller, by chance, has this one.
 //
 // Source: Smyth, "Linear models and empirical Bayes methods for assessing differential expression
 // in microarray experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004),
 // sections 4 and 6.2.
-func Moderated(rows [][]float64, level, one float64) (shifts []Shift) {
+func Moderated(rows [][]float64, least []float64, level, one float64) (shifts []Shift) {
 	// A variance of 0 is one that was rounded away: a millionth part.
-	const least = 1e-12
+	const rounded = 1e-12
 	type row struct{ n, mean, variance float64 }
 	var summaries []row
 	var logs, degrees []float64
@@ -29,19 +31,22 @@ func Moderated(rows [][]float64, level, one float64) (shifts []Shift) {
 			r.mean = stats.Mean(differences)
 		}
 		if len(differences) > 1 {
-			r.variance = max(least, stats.Variance(differences))
+			r.variance = max(rounded, stats.Variance(differences))
 			logs, degrees = append(logs, math.Log(r.variance)), append(degrees, r.n-1)
 		}
 		summaries = append(summaries, r)
 	}
 	prior, variance := shrunkTo(logs, degrees)
-	for _, r := range summaries {
+	for i, r := range summaries {
 		s := Shift{Value: r.mean, Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1), SeenOne: math.Inf(1)}
 		if own := r.n - 1; own >= 1 {
 			student := stats.TDist{V: min(own+prior, 1e4)}
 			pooled := r.variance
 			if prior > 0 {
 				pooled = (prior*variance + own*r.variance) / (prior + own)
+			}
+			if least != nil {
+				pooled = max(pooled, least[i])
 			}
 			se := math.Sqrt(pooled / r.n)
 			quantile := stats.InvCDF(student)

@@ -30,7 +30,9 @@ func TestModeratedByHand(t *testing.T) {
 	}
 }
 
-func moderated(x []float64, level float64) Shift { return Moderated([][]float64{x}, level, level)[0] }
+func moderated(x []float64, level float64) Shift {
+	return Moderated([][]float64{x}, nil, level, level)[0]
+}
 
 // Of many rows with few groups, those whose variance is small by chance are not called changed more
 // often than is asked for, and a change is found that Student's test alone misses.
@@ -51,7 +53,7 @@ func TestModeratedManyRows(t *testing.T) {
 				all[i] = append(all[i], d)
 			}
 		}
-		shifts := Moderated(all, level, 0.02)
+		shifts := Moderated(all, nil, level, 0.02)
 		for i, s := range shifts {
 			if i > 0 && s.P <= level {
 				wrong++

@@ -20,7 +20,7 @@ import (
 func Paired(differences []float64, level float64) Shift {
 	if len(differences) < 10 { // the signed rank has few levels, and is wider by a fifth at the same error
 		sorted := slices.Sorted(slices.Values(differences)) // the sum must not depend on their order
-		return Moderated([][]float64{sorted}, level, level)[0]
+		return Moderated([][]float64{sorted}, nil, level, level)[0]
 	}
 	return hodgesLehmann(differences, level)
 }

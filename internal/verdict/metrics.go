@@ -130,5 +130,5 @@ func (p *pair) metric(unit string, level float64) *stats.Shift {
 		}
 		return &exact
 	}
-	return &stats.Moderated([][]float64{p.independent(values)}, level, level)[0]
+	return &stats.Moderated([][]float64{p.independent(values)}, nil, level, level)[0]
 }

@@ -31,7 +31,8 @@ func IsSame(rec *record.Record) bool {
 //  1. A row's cost is compared by the values of its blocks, new against old (see
 //     [CaseResult.BlockValues]); its wall time where it waits for a server, or waits more than the
 //     old one.
-//  2. Blocks with the same function layout are one value. [stats.Moderated] tests all rows.
+//  2. Blocks with the same function layout are one value. [stats.Moderated] tests all rows. Blocks
+//     vary at least as much as the spread of their rounds makes them.
 //  3. A row regressed if its p-value after Holm over all rows is at most 2% (1% on the slower side),
 //     and its estimate is at the threshold or beyond. It passed if its upper bound is under the
 //     threshold. The bound is not adjusted for many rows: each row that is beyond the threshold
@@ -70,15 +71,18 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 // testPaired tests each row's cost, or wall time.
 func (c *Changes) testPaired(cases map[string]*CaseResult) {
 	var rows [][]float64
+	var least []float64
 	unlike := 0
 	for _, r := range c.Rows {
 		in := cases[r.New.Row.Case]
 		p := in.pair(r.New.Row, r.Old.Row)
-		values := p.values()
+		values, wall := p.values(), p.base.Value != record.ValueCost
 		if in.wallPerCPU(r.New.Row) > wallDiffers*in.wallPerCPU(r.Old.Row) {
-			values = p.walls()
+			values, wall = p.walls(), true
 		}
-		rows = append(rows, p.independent(values))
+		means := p.independent(values)
+		rows = append(rows, means)
+		least = append(least, p.explained(wall)*float64(len(means))/float64(max(1, len(values))))
 		if r.New.Row.Instrument != r.Old.Row.Instrument {
 			unlike++
 		}
@@ -87,9 +91,39 @@ func (c *Changes) testPaired(cases map[string]*CaseResult) {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows: the old side's instrument counts batches otherwise, which may be all of the difference", unlike, len(c.Rows)))
 	}
 	level := familyLevel / float64(max(1, len(c.Rows)))
-	for i, test := range stats.Moderated(rows, level, familyLevel) {
+	for i, test := range stats.Moderated(rows, least, level, familyLevel) {
 		c.Rows[i].test = test
 	}
+}
+
+// explained is the variance that the spread of rounds gives to a block's value. Six or seven blocks
+// that differ by less agree by chance (docs/evidence/bench.md, The gate).
+func (p *pair) explained(wall bool) float64 {
+	var variances []float64
+	for i, s := range p.series {
+		now, old := s.NSPerOp(p.row.N), p.against[i].NSPerOp(p.base.N)
+		if !wall && len(s.CPUNS) > 0 && len(p.against[i].CPUNS) > 0 {
+			now, old = perOp(s.CPUNS, p.row.N), perOp(p.against[i].CPUNS, p.base.N)
+		}
+		if len(now) != len(old) || len(now) < 2 {
+			continue
+		}
+		// A cost is a ratio of sums, in which a round counts by its share; the value of wall times is a
+		// mean of logarithms.
+		meanNow, meanOld := stat.Mean(now, nil), stat.Mean(old, nil)
+		rounds := make([]float64, len(now))
+		for j := range rounds {
+			rounds[j] = now[j]/meanNow - old[j]/meanOld
+			if wall {
+				rounds[j] = math.Log(now[j] / old[j])
+			}
+		}
+		variances = append(variances, stat.Variance(rounds, nil)/float64(len(rounds)))
+	}
+	if len(variances) == 0 {
+		return 0
+	}
+	return stat.Mean(variances, nil)
 }
 
 // independent are the means of the blocks' values by function layout, which alone vary

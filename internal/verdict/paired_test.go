@@ -1,6 +1,7 @@
 package verdict_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -92,6 +93,38 @@ func TestFewBlocks(t *testing.T) {
 	c := verdict.ComparePaired(rec, verdict.DefaultThresholds())
 	if c.Outcome() != verdict.Inconclusive || !strings.Contains(strings.Join(c.Warnings, " "), "takes 4 blocks") {
 		t.Errorf("%v %v", c.Outcome(), c.Warnings)
+	}
+}
+
+// Six blocks that all say 10% more are a regression, unless their rounds differ by so much that they
+// agree by chance.
+func TestBlocksThatAgreeByChance(t *testing.T) {
+	// The factors on rounds' times leave the mean of the times as it is, or the mean of their logarithms.
+	for value, mean := range map[record.Value]func(float64) float64{record.ValueCost: math.Cosh, record.ValueWall: func(float64) float64 { return 1 }} {
+		for spread, want := range map[float64]verdict.Outcome{0: verdict.Regressed, 0.4: verdict.Inconclusive} {
+			r := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 11)), Cases: 1, Blocks: 6}
+			rec := r.Record()
+			recordtest.Against(rec, 1/1.1)
+			for i := range rec.Rows {
+				rec.Rows[i].Value = value
+			}
+			for _, block := range rec.Blocks {
+				for _, s := range block.Series {
+					if strings.Contains(s.Row, "rev=") {
+						continue
+					}
+					for i, ns := range s.WallNS {
+						s.WallNS[i] = int64(float64(ns) * math.Exp(spread) / mean(spread))
+						spread = -spread
+					}
+				}
+			}
+			for _, row := range verdict.ComparePaired(rec, verdict.DefaultThresholds()).Rows {
+				if row.Time != want {
+					t.Errorf("%s, rounds differ by %v: %s %s, want %s: %+v", value, spread, row.New.Row.Name, row.Time, want, row.Ratio)
+				}
+			}
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 type share struct{ value, low, high float64 }
 
 func newShare(values []float64) share {
-	mean := stats.Moderated([][]float64{values}, 0.05, 0.05)[0]
+	mean := stats.Moderated([][]float64{values}, nil, 0.05, 0.05)[0]
 	return share{mean.Value, mean.Low, mean.High}
 }
 

@@ -12,7 +12,6 @@ import (
 	"postage/internal/feature/show"
 	"postage/internal/kit/report"
 	"postage/internal/kit/words"
-	"postage/internal/stats"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -210,34 +209,13 @@ func (b *benchmarks) absolute() []report.Column[*verdict.CaseResult] {
 		report.Texts("benchmark", func(c *verdict.CaseResult) string { return benchmarkName(c.Name) }),
 		report.Figures("ns/op", func(c *verdict.CaseResult) string { return report.Grouped(c.Baseline.NSOp.Value) }),
 		report.Figures("±", func(c *verdict.CaseResult) string { return report.PlusMinus(c.Baseline.NSOp) }),
-		report.Figures("spread", b.spread),
 		report.Figures("B/op", func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.BytesOp) }),
 		report.Figures("allocs/op", func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.AllocsOp) }),
 	}
 	for _, unit := range b.units {
-		columns = append(columns, report.Figures(unit, func(c *verdict.CaseResult) string { return b.metric(c, unit) }).When(report.IfRoom))
+		columns = append(columns, report.Figures(unit, func(c *verdict.CaseResult) string { return metric(c, unit) }).When(report.IfRoom))
 	}
 	return columns
-}
-
-// spread is how much slower the slowest process is than the fastest of the same program, by the
-// median of their batches.
-func (b *benchmarks) spread(c *verdict.CaseResult) string {
-	var times []float64
-	for _, block := range b.rec.BlocksOf(c.Name) {
-		for _, r := range []*verdict.Result{c.Baseline, c.Control} {
-			if r == nil {
-				continue
-			}
-			if s := block.Of(r.Row.Name); s != nil {
-				times = append(times, stats.Median(s.NSPerOp(r.Row.N)))
-			}
-		}
-	}
-	if len(times) < 2 {
-		return "n/a"
-	}
-	return fmt.Sprintf("+%.1f%%", 100*(slices.Max(times)/slices.Min(times)-1))
 }
 
 // compared is a table of benchmarks beside their old versions.
@@ -277,22 +255,13 @@ func (b *benchmarks) compared(d *report.Doc, rows []*verdict.Change) {
 	report.Table(d, columns, rows, func(_ *verdict.Change, text string) string { return show.Colored(d, text) })
 }
 
-// metric is a figure that the benchmark reports itself, with the interval of the blocks' medians.
-func (b *benchmarks) metric(c *verdict.CaseResult, unit string) string {
-	var values []float64
-	for _, block := range b.rec.BlocksOf(c.Name) {
-		if s := block.Of(c.Baseline.Row.Name); s != nil && len(s.Counters[unit]) > 0 {
-			values = append(values, record.CounterPerOp(s.Counters[unit], c.Baseline.Row.N))
-		}
-	}
-	if len(values) == 0 {
+// metric is a figure that the benchmark reports itself.
+func metric(c *verdict.CaseResult, unit string) string {
+	value, reported := c.Baseline.Metrics[unit]
+	if !reported {
 		return "n/a"
 	}
-	if slices.Min(values) == slices.Max(values) {
-		return report.Count(values[0])
-	}
-	i := verdict.Located(values)
-	return report.Count(i.Value) + " " + report.PlusMinus(i)
+	return report.Count(value)
 }
 
 // metricChangeText is such a figure in the old code and the new, and their ratio unless both are

@@ -38,12 +38,6 @@ var countedFunctions = []report.Column[CountedFunction]{
 	report.Texts("function", func(f CountedFunction) string { return f.Function }),
 	report.Figures("old instr/op", func(f CountedFunction) string { return report.Grouped(f.Old) }),
 	report.Figures("new instr/op", func(f CountedFunction) string { return report.Grouped(f.New) }),
-	report.Figures("moved", func(f CountedFunction) string {
-		if f.New < f.Old {
-			return report.Grouped(f.New - f.Old)
-		}
-		return "+" + report.Grouped(f.New-f.Old)
-	}),
 }
 
 // published is a run with empty lists in place of none, as its JSON has them.

@@ -29,8 +29,8 @@ m Works           4,513         4,558   +1.00%  ±0.0044%   +0.5%  regressed
 m Stays           100.0         100.0   +0.00%     ±0.2%  +0.65%  passed
 
 m Works: in which functions
-function            old instr/op  new instr/op  moved
-example.org/m.Work         4,505         4,550  +45.0
+function            old instr/op  new instr/op
+example.org/m.Work         4,505         4,550
 
 not passed: m Works: instructions 4513.0 → 4558.0 an operation
 not counted: m Fails: it skips

@@ -5,7 +5,6 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,10 +62,8 @@ type Side struct {
 	Name        string   // what it is called, "" for its commit
 	Revision    string   // what its commit was asked for by, "" for the working tree
 	Environment []string // of its processes, beside this one's
-	// Versions are the versions of "go" and of a program's modules, by path. It is nil until
-	// something is built.
-	Versions map[string]string
-	wrap     func(error) error
+	Go          string   // the release that built it, "" until then
+	wrap        func(error) error
 }
 
 // Label is what the side is called.
@@ -80,8 +77,8 @@ func (s *Side) Label() string {
 // Wrap says that this side has the error.
 func (s *Side) Wrap(err error) error { return s.wrap(err) }
 
-// Build builds the target in so many function layouts, see [Source.Layouts], and notes the versions
-// that it is built from. A worker is one of the programs with the arguments.
+// Build builds the target in so many function layouts, see [Source.Layouts], and notes the Go
+// release that built them. A worker is one of the programs with the arguments.
 func (s *Side) Build(ctx context.Context, target Target, layouts int, arguments ...string) (*lab.Build, error) {
 	programs, err := s.Layouts(ctx, target, layouts)
 	if err != nil {
@@ -92,8 +89,7 @@ func (s *Side) Build(ctx context.Context, target Target, layouts int, arguments 
 		return nil, err
 	}
 	b := &lab.Build{Name: inName(s.Label()), Commit: s.Commit, Environment: s.Environment, Modules: lab.ModulesOf(info)}
-	s.Versions = maps.Clone(b.Modules)
-	s.Versions["go"] = info.GoVersion
+	s.Go = info.GoVersion
 	for _, program := range programs {
 		b.Commands = append(b.Commands, append([]string{program}, arguments...))
 	}
@@ -210,18 +206,18 @@ func (s *Sides) Text() string {
 	return s.Vary.label(strings.Join(values, ","))
 }
 
-// Told says what each side is: what was asked for, its Go release, and modules that differ.
+// Told says what each side is: what was asked for, and its Go release.
 func (s *Sides) Told() (lines []string) {
 	for i, one := range s.All {
-		if differ := differences(s.All[0].Versions, one.Versions); differ != "" {
-			lines = append(lines, "the sides are built from different modules, old → new: "+differ)
+		if old := s.All[0].Go; old != one.Go && old != "" && one.Go != "" {
+			lines = append(lines, fmt.Sprintf("the sides are built by different Go releases: %s → %s", old, one.Go))
 		}
 		if one.Name != "" {
 			which := "new"
 			if i == 0 {
 				which = "old"
 			}
-			lines = append(lines, fmt.Sprintf("%s is %s: %s, %s", which, one.Name, one.Versions["go"], shortCommit(one.Commit)))
+			lines = append(lines, fmt.Sprintf("%s is %s: %s, %s", which, one.Name, one.Go, shortCommit(one.Commit)))
 		}
 	}
 	return lines
@@ -238,18 +234,6 @@ func (v *Variation) wrap(value string, err error) error {
 		return &lab.Hinted{Err: fmt.Errorf("--against %w", err), Hint: "such as main, HEAD~1, or a commit"}
 	}
 	return fmt.Errorf("--against %s; without it the new code is measured alone: %w", value, err)
-}
-
-// differences are the versions that are not the same. A module that only one side uses is none: its
-// code imports another package.
-func differences(old, now map[string]string) string {
-	var all []string
-	for _, path := range slices.Sorted(maps.Keys(old)) {
-		if was, is := old[path], now[path]; was != is && was != "" && is != "" {
-			all = append(all, fmt.Sprintf("%s %s → %s", path, was, is))
-		}
-	}
-	return strings.Join(all, ", ")
 }
 
 func shortCommit(commit string) string {

@@ -42,9 +42,12 @@ func TestVariationText(t *testing.T) {
 	}
 }
 
-// What differs between the modules of two sides is told.
-func TestDifferences(t *testing.T) {
-	if got, want := differences(map[string]string{"go": "go1.24.1", "a": "v1"}, map[string]string{"go": "go1.26.8", "b": "v2"}), "go go1.24.1 → go1.26.8"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+// Two Go releases are told, and one is not.
+func TestToldOfGoReleases(t *testing.T) {
+	for now, want := range map[string]int{"go1.24.1": 0, "go1.26.8": 1, "": 0} {
+		sides := &Sides{All: []*Side{{Go: "go1.24.1"}, {Go: now}}}
+		if told := sides.Told(); len(told) != want {
+			t.Errorf("%q: %q", now, told)
+		}
 	}
 }
