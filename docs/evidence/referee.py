@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """referee.py FOLDER: is the advice of a first look right, whatever runs beside it?
 
-Makes first looks of 90 s, in turns beside each --beside, and after the first of them one long run of the same rows, the reference. Then
+Makes first looks, in turns beside each --beside, and after the first of them one long run of the same rows, the reference. Then
 it says what the advice would have cost by the reference, and how often intervals exclude each other. Regret is what the advised
 contender costs over the cheapest, less one, both by the reference. Rows that depart from a standard are neither cheapest nor good
 advice. Where a program gives no answers, its advice is what it measured as cheapest.
@@ -18,6 +18,7 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("folder", type=os.path.abspath)
 parser.add_argument("--postage", default="postage", type=lambda p: os.path.abspath(p) if os.path.exists(p) else p)
 parser.add_argument("--looks", type=int, default=12, help="how many first looks (default 12)")
+parser.add_argument("--budget", default="90s", metavar="DURATION", help="budget of a first look (default 90s)")
 parser.add_argument("--reference", default="15m", metavar="DURATION", help="budget of the reference (default 15m)")
 parser.add_argument("--beside", action="append", metavar="COMMAND", help="what runs beside a look, \"\" for nothing; may be repeated")
 args = parser.parse_args()
@@ -54,15 +55,6 @@ def measure(name, beside, *arguments):
     if done.returncode not in (0, 1):  # 1: a row failed its proof
         sys.exit(f"{name}: exit {done.returncode}: {done.stderr[-2000:]}")
     os.rename(unfinished, path(name))
-
-
-def patterns(rows):  # one for each row, less the rows that have its parts and more; floors and controls come by themselves
-    wanted = {r["name"] for r in rows if r["role"] in ("baseline", "contender")}
-    others = [r["name"].split("/") for r in ask("list")["rows"]
-              if r["role"] in ("baseline", "contender") and r["name"] not in wanted]
-    for name in sorted(wanted):
-        more = {next(p for p in o if p not in name.split("/")) for o in others if set(name.split("/")) < set(o)}
-        yield "/".join([name, *sorted(p.replace("=", "!=", 1) for p in more)])
 
 
 def read(name):
@@ -114,9 +106,10 @@ def disjoint(pairs):  # intervals of the same row
 names = ["look%02d" % i for i in range(1, args.looks + 1)]
 for name, beside in zip(names, itertools.cycle(args.beside or [""])):
     if not os.path.exists(path(name)):
-        measure(name, beside)
-    if not os.path.exists(path("reference")):
-        measure("reference", "", *patterns(ask("show", path(names[0]))["rows"]), "--budget", args.reference)
+        measure(name, beside, "--budget", args.budget)
+    if not os.path.exists(path("reference")):  # of the same rows; controls come by themselves
+        rows = [f'.fullname:"{r["name"]}"' for r in ask("show", path(names[0]))["rows"] if r["role"] != "control"]
+        measure("reference", "", *rows, "--budget", args.reference)
 
 last = max([args.looks, *(int(f[-6:-4]) for f in glob.glob(glob.escape(args.folder) + "/look[0-9][0-9].txt"))])
 looks = {f"{i:02}": r for i in range(1, last + 1) if (r := read(f"look{i:02}"))}
