@@ -197,8 +197,8 @@ func TestUTF8(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := proto.Unmarshal(data, m); err != nil || m.GetOptionalString() != bad {
-		t.Errorf("proto2: %q, %v", m.GetOptionalString(), err)
+	if err := proto.Unmarshal(data, m); err != nil || m.OptionalString == nil || *m.OptionalString != bad {
+		t.Errorf("proto2: %v, %v", m, err)
 	}
 	field := protowire.AppendString(protowire.AppendTag(nil, 14, protowire.BytesType), bad)
 	if err := proto.Unmarshal(field, new(proto3.TestAllTypesProto3)); !errors.Is(err, proto.Error) {

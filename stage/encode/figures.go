@@ -18,6 +18,10 @@ var (
 		"order":     "an order",
 		"metrics":   "1,000 samples",
 		"blob":      "64 KiB",
+		"hello":     "a tiny request",
+		"traces":    "ten spans",
+		"pod":       "a Pod",
+		"cluster":   "an Envoy Cluster",
 	}
 	operationNames = map[op]string{
 		opEncode:   "encoded",

@@ -34,6 +34,7 @@ func Suite() lab.Suite {
 		name: "blob", doc: "64 KiB of bytes",
 		ops: []op{opEncode, opDecode}, draw: drawBlob, count: 256,
 	})...)
+	suite.Cases = append(suite.Cases, publishedSuite()...)
 	return suite
 }
 

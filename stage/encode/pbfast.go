@@ -10,14 +10,13 @@ type pbfastMessage[V any] interface {
 	MarshalAppend([]byte) ([]byte, error)
 	Unmarshal([]byte) error
 	UnmarshalAlias([]byte) error
-	UnmarshalReuse([]byte) error
 }
 
 // pbFast is this repository's code for protobuf's wire format, called through its methods on the
 // messages. It makes every check that protobuf makes. With alias, the strings and bytes that it
 // decodes are parts of the input, and otherwise of one copy of it.
 //
-//encodegen:rows pbhook codec=pbfast: pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)
+//encodegen:rows pbhook codec=pbfast: pbFast(k.Hooked, false), pbFastReuse(k.Hooked), pbFastHook(k.Hooked)
 func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], alias bool) contender[M] {
 	c := &codec[M, V]{
 		name:     "codec=pbfast",
@@ -30,7 +29,7 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], alias bool) cont
 	}
 	unmarshal := P.Unmarshal
 	if alias {
-		c.alias, c.can = true, []op{opDecode, opReuse}
+		c.alias, c.can = true, []op{opDecode}
 		unmarshal = P.UnmarshalAlias
 	}
 	c.loops = loops[M, V]{
@@ -43,8 +42,18 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], alias bool) cont
 			return nil
 		},
 		decode: decodeBy[M, V](unmarshal),
-		reuse:  decodeBy[M, V](P.UnmarshalReuse),
 	}
+	return c
+}
+
+// pbFastReuse is pbFast with alias, and decodes into a kept message too.
+func pbFastReuse[M, V any, P interface {
+	pbfastMessage[V]
+	UnmarshalReuse([]byte) error
+}](form bind.Form[M, V]) contender[M] {
+	c := pbFast[M, V, P](form, true).(*codec[M, V])
+	c.can = append(c.can, opReuse)
+	c.loops.reuse = decodeBy[M, V](P.UnmarshalReuse)
 	return c
 }
 

@@ -18,12 +18,12 @@ func kitOfBenchmark() kit[plain.Benchmark] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"msgp":        {msgPack(k.Plain)},
-		"pbfast":      {pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)},
+		"pbfast":      {pbFast(k.Hooked, false), pbFastReuse(k.Hooked), pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
 		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
-		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
+		"vtprotobuf":  {vtprotobuf(k.Protobuf), vtUnsafe(k.Protobuf)},
 	}
 	return made
 }
@@ -38,12 +38,12 @@ func kitOfBlob() kit[plain.Blob] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"msgp":        {msgPack(k.Plain)},
-		"pbfast":      {pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)},
+		"pbfast":      {pbFast(k.Hooked, false), pbFastReuse(k.Hooked), pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
 		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
-		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
+		"vtprotobuf":  {vtprotobuf(k.Protobuf), vtUnsafe(k.Protobuf)},
 	}
 	return made
 }
@@ -58,12 +58,12 @@ func kitOfMetrics() kit[plain.Metrics] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"msgp":        {msgPack(k.Plain)},
-		"pbfast":      {pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)},
+		"pbfast":      {pbFast(k.Hooked, false), pbFastReuse(k.Hooked), pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
 		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
-		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
+		"vtprotobuf":  {vtprotobuf(k.Protobuf), vtUnsafe(k.Protobuf)},
 	}
 	return made
 }
@@ -78,12 +78,12 @@ func kitOfOrder() kit[plain.Order] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"msgp":        {msgPack(k.Plain)},
-		"pbfast":      {pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)},
+		"pbfast":      {pbFast(k.Hooked, false), pbFastReuse(k.Hooked), pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
 		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
-		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
+		"vtprotobuf":  {vtprotobuf(k.Protobuf), vtUnsafe(k.Protobuf)},
 	}
 	return made
 }
@@ -98,12 +98,12 @@ func kitOfTiny() kit[plain.Tiny] {
 		"flatbuffers": {flatBuffers(k.Flatbuffers)},
 		"hyperpb":     {hyperPB(k.Hyperpb, false), hyperPB(k.Hyperpb, true)},
 		"msgp":        {msgPack(k.Plain)},
-		"pbfast":      {pbFast(k.Hooked, false), pbFast(k.Hooked, true), pbFastHook(k.Hooked)},
+		"pbfast":      {pbFast(k.Hooked, false), pbFastReuse(k.Hooked), pbFastHook(k.Hooked)},
 		"polyglot":    {polyglotCodec(k.Polyglot, k.Optionals)},
 		"protobuf":    {protobuf(k.Protobuf, false), protobuf(k.Protobuf, true)},
 		"protojson":   {protoJSON(k.Protobuf)},
 		"vtpool":      {vtPool(k.Pooled, k.FromPool)},
-		"vtprotobuf":  {vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)},
+		"vtprotobuf":  {vtprotobuf(k.Protobuf), vtUnsafe(k.Protobuf)},
 	}
 	return made
 }

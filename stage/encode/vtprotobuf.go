@@ -6,15 +6,13 @@ type vtMessage[V any] interface {
 	protoMessage[V]
 	vtSized[V]
 	UnmarshalVT([]byte) error
-	UnmarshalVTUnsafe([]byte) error
 }
 
-// vtprotobuf is PlanetScale's generated code for protobuf's wire format. With unsafe, the strings
-// and bytes that it decodes are parts of the input.
+// vtprotobuf is PlanetScale's generated code for protobuf's wire format.
 //
-//encodegen:rows vtprotobuf codec=vtprotobuf: vtprotobuf(k.Protobuf, false), vtprotobuf(k.Protobuf, true)
-func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) contender[M] {
-	c := &codec[M, V]{
+//encodegen:rows vtprotobuf codec=vtprotobuf: vtprotobuf(k.Protobuf), vtUnsafe(k.Protobuf)
+func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V]) contender[M] {
+	return &codec[M, V]{
 		name:     "codec=vtprotobuf",
 		module:   "github.com/planetscale/vtprotobuf",
 		form:     form,
@@ -23,16 +21,18 @@ func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) con
 		damage:   damagePartly,
 		loses:    "-0",
 		utf8:     "kept",
+		loops:    loops[M, V]{encode: vtEncode[M, V, P], decode: decodeBy[M, V](P.UnmarshalVT)},
 	}
-	unmarshal := P.UnmarshalVT
-	if unsafe {
-		c.alias, c.can = true, []op{opDecode}
-		unmarshal = P.UnmarshalVTUnsafe
-	}
-	c.loops = loops[M, V]{
-		encode: vtEncode[M, V, P],
-		decode: decodeBy[M, V](unmarshal),
-	}
+}
+
+// vtUnsafe is vtprotobuf, with strings and bytes that are parts of the input.
+func vtUnsafe[M, V any, P interface {
+	vtMessage[V]
+	UnmarshalVTUnsafe([]byte) error
+}](form bind.Form[M, V]) contender[M] {
+	c := vtprotobuf[M, V, P](form).(*codec[M, V])
+	c.alias, c.can = true, []op{opDecode}
+	c.loops.decode = decodeBy[M, V](P.UnmarshalVTUnsafe)
 	return c
 }
 

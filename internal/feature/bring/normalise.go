@@ -3,11 +3,13 @@ package bring
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
@@ -27,7 +29,14 @@ const normalPackage = "postage.brought"
 // which changes nothing on the wire. If all types are proto2, so is the file. Otherwise it is
 // proto3: then decoders check all text for UTF-8, and enums are open.
 func Normalise(root protoreflect.MessageDescriptor) (*Normal, error) {
-	n := &normaliser{names: map[protoreflect.FullName]string{}, proto2: true}
+	return NormalisePart(root, "", func(protoreflect.FieldDescriptor) bool { return true })
+}
+
+// NormalisePart does what [Normalise] does, with the fields that keep returns true for. With a name,
+// it gives the message that name and begins all other names with it, and leaves protobuf's own types,
+// such as google.protobuf.Duration, where they are.
+func NormalisePart(root protoreflect.MessageDescriptor, name string, keep func(protoreflect.FieldDescriptor) bool) (*Normal, error) {
+	n := &normaliser{prefix: name, keep: keep, names: map[protoreflect.FullName]string{}, proto2: true}
 	if err := n.collect(root); err != nil {
 		return nil, err
 	}
@@ -50,7 +59,8 @@ func Normalise(root protoreflect.MessageDescriptor) (*Normal, error) {
 	for _, ed := range n.enums {
 		file.EnumType = append(file.EnumType, n.enum(ed, constants))
 	}
-	linked, err := protodesc.NewFile(file, nil)
+	file.Dependency = n.imports
+	linked, err := protodesc.NewFile(file, protoregistry.GlobalFiles)
 	if err != nil {
 		return nil, fmt.Errorf("%s, rewritten: %w", root.FullName(), err)
 	}
@@ -58,15 +68,39 @@ func Normalise(root protoreflect.MessageDescriptor) (*Normal, error) {
 }
 
 type normaliser struct {
+	prefix   string
+	imports  []string
+	keep     func(protoreflect.FieldDescriptor) bool
 	messages []protoreflect.MessageDescriptor // the message itself first
 	enums    []protoreflect.EnumDescriptor
 	names    map[protoreflect.FullName]string
 	proto2   bool // everything is proto2
 }
 
+// fields returns a message's fields that are kept.
+func (n *normaliser) fields(md protoreflect.MessageDescriptor) (kept []protoreflect.FieldDescriptor) {
+	for i := range md.Fields().Len() {
+		if fd := md.Fields().Get(i); n.keep(fd) {
+			kept = append(kept, fd)
+		}
+	}
+	return kept
+}
+
+// own reports whether a message is protobuf's own, and stays where it is.
+func (n *normaliser) own(md protoreflect.MessageDescriptor) bool {
+	return n.prefix != "" && md.ParentFile().Package() == "google.protobuf"
+}
+
 // collect adds the types that a message uses. It refuses a type that some generator cannot take.
 func (n *normaliser) collect(md protoreflect.MessageDescriptor) error {
 	if _, seen := n.names[md.FullName()]; seen {
+		return nil
+	}
+	if path := md.ParentFile().Path(); n.own(md) {
+		if !slices.Contains(n.imports, path) {
+			n.imports = append(n.imports, path)
+		}
 		return nil
 	}
 	n.names[md.FullName()] = ""
@@ -75,8 +109,7 @@ func (n *normaliser) collect(md protoreflect.MessageDescriptor) error {
 	if options, ok := md.Options().(*descriptorpb.MessageOptions); ok && options.GetMessageSetWireFormat() {
 		return refuse(md, "%s is a MessageSet, which cannot be brought", md.FullName())
 	}
-	for i := range md.Fields().Len() {
-		fd := md.Fields().Get(i)
+	for _, fd := range n.fields(md) {
 		if fd.Kind() == protoreflect.GroupKind {
 			return refuse(fd, "%s is a group, which cannot be brought: use a message instead", fd.FullName())
 		}
@@ -113,7 +146,10 @@ func (n *normaliser) name() {
 	}
 	claim := func(full protoreflect.FullName, pkg protoreflect.FullName) {
 		local := strings.TrimPrefix(strings.TrimPrefix(string(full), string(pkg)), ".")
-		name := pascal(strings.ReplaceAll(local, ".", "_"))
+		name := n.prefix + pascal(strings.ReplaceAll(local, ".", "_"))
+		if full == n.messages[0].FullName() && n.prefix != "" {
+			name = n.prefix
+		}
 		for _, prefix := range takenPrefixes {
 			if strings.HasPrefix(name, prefix) {
 				name += "Type"
@@ -138,8 +174,8 @@ func (n *normaliser) name() {
 	for {
 		made := map[string]bool{}
 		for _, md := range n.messages {
-			for i := range md.Fields().Len() {
-				name := n.names[md.FullName()] + pascal(string(md.Fields().Get(i).Name()))
+			for _, fd := range n.fields(md) {
+				name := n.names[md.FullName()] + pascal(string(fd.Name()))
 				made[strings.ToLower(name)], made[strings.ToLower(name+"Entry")] = true, true
 			}
 		}
@@ -212,8 +248,8 @@ func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.D
 		return name
 	}
 	oneofs := map[protoreflect.Name]int32{}
-	for i := range md.Fields().Len() {
-		fd := md.Fields().Get(i)
+	fields := n.fields(md)
+	for _, fd := range fields {
 		field, err := n.field(fd, claim(string(fd.Name())))
 		if err != nil {
 			return nil, err
@@ -238,7 +274,7 @@ func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.D
 		return out, nil
 	}
 	for i, field := range out.Field { // oneofs that stand for the word optional must come last
-		if fd := md.Fields().Get(i); field.OneofIndex == nil && fd.Cardinality() != protoreflect.Repeated && (fd.HasPresence() || fd.Message() != nil) {
+		if fd := fields[i]; field.OneofIndex == nil && fd.Cardinality() != protoreflect.Repeated && (fd.HasPresence() || fd.Message() != nil) {
 			field.Proto3Optional, field.OneofIndex = proto.Bool(true), proto.Int32(int32(len(out.OneofDecl)))
 			out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("_" + field.GetName())})
 		}
@@ -282,7 +318,9 @@ func (n *normaliser) field(fd protoreflect.FieldDescriptor, name string) (*descr
 			field.Options = &descriptorpb.FieldOptions{Packed: &packed} // the default of the other syntax
 		}
 	}
-	if md := fd.Message(); md != nil && !md.IsMapEntry() {
+	if md := fd.Message(); md != nil && n.own(md) {
+		field.TypeName = proto.String("." + string(md.FullName()))
+	} else if md != nil && !md.IsMapEntry() {
 		field.TypeName = proto.String("." + normalPackage + "." + n.names[md.FullName()])
 	}
 	if ed := fd.Enum(); ed != nil {
@@ -305,6 +343,9 @@ func (n *normaliser) enum(ed protoreflect.EnumDescriptor, constants map[string]b
 			return // an alias
 		}
 		seen[number] = true
+		if n.prefix != "" {
+			name = strings.ToUpper(n.prefix) + "_" + name
+		}
 		for constants[constant(name)] {
 			name = strings.ToUpper(out.GetName()) + "_" + name
 		}

@@ -49,7 +49,7 @@ var parts = []part{
 	{"easyjson", ours(writeEasyjson), []string{"plain/easyjson.go"}},
 	{"vtprotobuf", into("pb", plugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe")), []string{"pb/*_vtproto.pb.go"}},
 	// protobuf's own functions run pbfast's code in pbhook, and not in pb.
-	{"pbhook", with(hookForm, plugin("protoc-gen-go", ""), pbfast), []string{"pbhook/*", "bind/pbhook_gen.go"}},
+	{"pbhook", with(hookForm, plugin("protoc-gen-go", ""), pbfast("methods=pbfast,methods=reuse")), []string{"pbhook/*", "bind/pbhook_gen.go"}},
 	{"pbpool", with(poolForm, plugin("protoc-gen-go", ""), pooled), []string{"pbpool/*", "bind/pbpool_gen.go"}},
 	{"polymsg", with(polyglotForm, writePolyglot), []string{"polymsg/*", "bind/polymsg_gen.go"}},
 	{"easyproto", bound(form{name: "easyproto"}, "fmt", "strings", "github.com/VictoriaMetrics/easyproto"), []string{"bind/easyproto_gen.go"}},

@@ -38,8 +38,8 @@ const registered = "postage" + "/stage/encode/internal/"
 const internal = "stage/encode/internal/"
 
 // BuiltIn writes the code for the stage's own messages, pbfast's tests and internal/service/greeter.
-// tree is the root of the source.
-func BuiltIn(ctx context.Context, tree string) error {
+// tree is the root of the source, published the messages of others.
+func BuiltIn(ctx context.Context, tree string, published []Published) error {
 	s, err := loadSchema(ctx, filepath.Join(tree, "stage", "encode", "schema"))
 	if err != nil {
 		return err
@@ -58,6 +58,9 @@ func BuiltIn(ctx context.Context, tree string) error {
 	}
 	if err := errors.Join(writeKits(s, internal), writeRows(s, filepath.Join(tree, "stage", "encode"))); err != nil {
 		return err
+	}
+	if err := s.writePublished(published); err != nil {
+		return fmt.Errorf("published messages: %w", err)
 	}
 	if err := s.writePbfastTests(ctx); err != nil {
 		return fmt.Errorf("pbfast's test messages: %w", err)

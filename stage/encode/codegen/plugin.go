@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -74,12 +75,14 @@ func (s *schema) runPlugin(plugin, parameter, dir string, files []*descriptorpb.
 	return s.runPluginOn([]string{path}, parameter, dir, files, names...)
 }
 
-// runPluginOn is runPlugin for the named files, or all if none is named. Each file must come after
+// runPluginOn is runPlugin for the named files, or all but protobuf's own if none is named. Each file must come after
 // its imports. The plug-in is a program and its arguments.
 func (s *schema) runPluginOn(plugin []string, parameter, dir string, files []*descriptorpb.FileDescriptorProto, names ...string) error {
 	if len(names) == 0 {
 		for _, file := range files {
-			names = append(names, file.GetName())
+			if !strings.HasPrefix(file.GetName(), "google/protobuf/") {
+				names = append(names, file.GetName())
+			}
 		}
 	}
 	request := &pluginpb.CodeGeneratorRequest{ProtoFile: files, Parameter: proto.String(parameter), FileToGenerate: names}
@@ -105,6 +108,20 @@ func (s *schema) runPluginOn(plugin []string, parameter, dir string, files []*de
 		}
 	}
 	return nil
+}
+
+// getters are methods of protobuf's generated code without which its messages work.
+var getters = regexp.MustCompile(`(?ms)^(?:// [^\n]*\n)*func \((?:x )?\*\w+\) (?:Get\w+|Descriptor)\(.*?^}\n\n`)
+
+// withoutGetters removes them from the code of the last file: they are half of it.
+func withoutGetters(_ *schema, dir string, files []*descriptorpb.FileDescriptorProto) error {
+	name := filepath.Base(files[len(files)-1].GetName())
+	path := filepath.Join(dir, strings.TrimSuffix(name, ".proto")+".pb.go")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return save(path, getters.ReplaceAll(text, nil))
 }
 
 // clear removes a directory's files that match the pattern, so that no generated file outlives its

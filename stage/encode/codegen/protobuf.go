@@ -29,8 +29,11 @@ func pooled(s *schema, dir string, files []*descriptorpb.FileDescriptorProto) er
 // protobufFiles returns the schema's files, moved to a Go package, and to the protobuf package of
 // its name: postage.encode.hook for pbhook.
 func protobufFiles(s *schema, goPackage string) []*descriptorpb.FileDescriptorProto {
+	return moved(s.descriptorProtos(), goPackage)
+}
+
+func moved(files []*descriptorpb.FileDescriptorProto, goPackage string) []*descriptorpb.FileDescriptorProto {
 	protoPackage := strings.TrimSuffix("postage.encode."+strings.TrimPrefix(goPackage, "pb"), ".")
-	files := s.descriptorProtos()
 	for _, file := range files {
 		old := "." + file.GetPackage() + "."
 		file.Name = new(strings.ReplaceAll(protoPackage, ".", "/") + "/" + file.GetName())

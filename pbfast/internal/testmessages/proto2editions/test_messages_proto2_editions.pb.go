@@ -414,995 +414,6 @@ func (x *TestAllTypesProto2) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TestAllTypesProto2.ProtoReflect.Descriptor instead.
-func (*TestAllTypesProto2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *TestAllTypesProto2) GetOptionalInt32() int32 {
-	if x != nil && x.OptionalInt32 != nil {
-		return *x.OptionalInt32
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalInt64() int64 {
-	if x != nil && x.OptionalInt64 != nil {
-		return *x.OptionalInt64
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalUint32() uint32 {
-	if x != nil && x.OptionalUint32 != nil {
-		return *x.OptionalUint32
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalUint64() uint64 {
-	if x != nil && x.OptionalUint64 != nil {
-		return *x.OptionalUint64
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalSint32() int32 {
-	if x != nil && x.OptionalSint32 != nil {
-		return *x.OptionalSint32
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalSint64() int64 {
-	if x != nil && x.OptionalSint64 != nil {
-		return *x.OptionalSint64
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalFixed32() uint32 {
-	if x != nil && x.OptionalFixed32 != nil {
-		return *x.OptionalFixed32
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalFixed64() uint64 {
-	if x != nil && x.OptionalFixed64 != nil {
-		return *x.OptionalFixed64
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalSfixed32() int32 {
-	if x != nil && x.OptionalSfixed32 != nil {
-		return *x.OptionalSfixed32
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalSfixed64() int64 {
-	if x != nil && x.OptionalSfixed64 != nil {
-		return *x.OptionalSfixed64
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalFloat() float32 {
-	if x != nil && x.OptionalFloat != nil {
-		return *x.OptionalFloat
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalDouble() float64 {
-	if x != nil && x.OptionalDouble != nil {
-		return *x.OptionalDouble
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOptionalBool() bool {
-	if x != nil && x.OptionalBool != nil {
-		return *x.OptionalBool
-	}
-	return false
-}
-
-func (x *TestAllTypesProto2) GetOptionalString() string {
-	if x != nil && x.OptionalString != nil {
-		return *x.OptionalString
-	}
-	return ""
-}
-
-func (x *TestAllTypesProto2) GetOptionalBytes() []byte {
-	if x != nil {
-		return x.OptionalBytes
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetOptionalNestedMessage() *TestAllTypesProto2_NestedMessage {
-	if x != nil {
-		return x.OptionalNestedMessage
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetOptionalForeignMessage() *ForeignMessageProto2 {
-	if x != nil {
-		return x.OptionalForeignMessage
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetOptionalNestedEnum() TestAllTypesProto2_NestedEnum {
-	if x != nil && x.OptionalNestedEnum != nil {
-		return *x.OptionalNestedEnum
-	}
-	return TestAllTypesProto2_FOO
-}
-
-func (x *TestAllTypesProto2) GetOptionalForeignEnum() ForeignEnumProto2 {
-	if x != nil && x.OptionalForeignEnum != nil {
-		return *x.OptionalForeignEnum
-	}
-	return ForeignEnumProto2_FOREIGN_FOO
-}
-
-func (x *TestAllTypesProto2) GetOptionalStringPiece() string {
-	if x != nil && x.OptionalStringPiece != nil {
-		return *x.OptionalStringPiece
-	}
-	return ""
-}
-
-func (x *TestAllTypesProto2) GetOptionalCord() string {
-	if x != nil && x.OptionalCord != nil {
-		return *x.OptionalCord
-	}
-	return ""
-}
-
-func (x *TestAllTypesProto2) GetRecursiveMessage() *TestAllTypesProto2 {
-	if x != nil {
-		return x.RecursiveMessage
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedInt32() []int32 {
-	if x != nil {
-		return x.RepeatedInt32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedInt64() []int64 {
-	if x != nil {
-		return x.RepeatedInt64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedUint32() []uint32 {
-	if x != nil {
-		return x.RepeatedUint32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedUint64() []uint64 {
-	if x != nil {
-		return x.RepeatedUint64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedSint32() []int32 {
-	if x != nil {
-		return x.RepeatedSint32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedSint64() []int64 {
-	if x != nil {
-		return x.RepeatedSint64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedFixed32() []uint32 {
-	if x != nil {
-		return x.RepeatedFixed32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedFixed64() []uint64 {
-	if x != nil {
-		return x.RepeatedFixed64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedSfixed32() []int32 {
-	if x != nil {
-		return x.RepeatedSfixed32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedSfixed64() []int64 {
-	if x != nil {
-		return x.RepeatedSfixed64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedFloat() []float32 {
-	if x != nil {
-		return x.RepeatedFloat
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedDouble() []float64 {
-	if x != nil {
-		return x.RepeatedDouble
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedBool() []bool {
-	if x != nil {
-		return x.RepeatedBool
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedString() []string {
-	if x != nil {
-		return x.RepeatedString
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedBytes() [][]byte {
-	if x != nil {
-		return x.RepeatedBytes
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedNestedMessage() []*TestAllTypesProto2_NestedMessage {
-	if x != nil {
-		return x.RepeatedNestedMessage
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedForeignMessage() []*ForeignMessageProto2 {
-	if x != nil {
-		return x.RepeatedForeignMessage
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedNestedEnum() []TestAllTypesProto2_NestedEnum {
-	if x != nil {
-		return x.RepeatedNestedEnum
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedForeignEnum() []ForeignEnumProto2 {
-	if x != nil {
-		return x.RepeatedForeignEnum
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedStringPiece() []string {
-	if x != nil {
-		return x.RepeatedStringPiece
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetRepeatedCord() []string {
-	if x != nil {
-		return x.RepeatedCord
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedInt32() []int32 {
-	if x != nil {
-		return x.PackedInt32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedInt64() []int64 {
-	if x != nil {
-		return x.PackedInt64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedUint32() []uint32 {
-	if x != nil {
-		return x.PackedUint32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedUint64() []uint64 {
-	if x != nil {
-		return x.PackedUint64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedSint32() []int32 {
-	if x != nil {
-		return x.PackedSint32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedSint64() []int64 {
-	if x != nil {
-		return x.PackedSint64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedFixed32() []uint32 {
-	if x != nil {
-		return x.PackedFixed32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedFixed64() []uint64 {
-	if x != nil {
-		return x.PackedFixed64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedSfixed32() []int32 {
-	if x != nil {
-		return x.PackedSfixed32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedSfixed64() []int64 {
-	if x != nil {
-		return x.PackedSfixed64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedFloat() []float32 {
-	if x != nil {
-		return x.PackedFloat
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedDouble() []float64 {
-	if x != nil {
-		return x.PackedDouble
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedBool() []bool {
-	if x != nil {
-		return x.PackedBool
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetPackedNestedEnum() []TestAllTypesProto2_NestedEnum {
-	if x != nil {
-		return x.PackedNestedEnum
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedInt32() []int32 {
-	if x != nil {
-		return x.UnpackedInt32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedInt64() []int64 {
-	if x != nil {
-		return x.UnpackedInt64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedUint32() []uint32 {
-	if x != nil {
-		return x.UnpackedUint32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedUint64() []uint64 {
-	if x != nil {
-		return x.UnpackedUint64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedSint32() []int32 {
-	if x != nil {
-		return x.UnpackedSint32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedSint64() []int64 {
-	if x != nil {
-		return x.UnpackedSint64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedFixed32() []uint32 {
-	if x != nil {
-		return x.UnpackedFixed32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedFixed64() []uint64 {
-	if x != nil {
-		return x.UnpackedFixed64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedSfixed32() []int32 {
-	if x != nil {
-		return x.UnpackedSfixed32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedSfixed64() []int64 {
-	if x != nil {
-		return x.UnpackedSfixed64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedFloat() []float32 {
-	if x != nil {
-		return x.UnpackedFloat
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedDouble() []float64 {
-	if x != nil {
-		return x.UnpackedDouble
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedBool() []bool {
-	if x != nil {
-		return x.UnpackedBool
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetUnpackedNestedEnum() []TestAllTypesProto2_NestedEnum {
-	if x != nil {
-		return x.UnpackedNestedEnum
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapInt32Int32() map[int32]int32 {
-	if x != nil {
-		return x.MapInt32Int32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapInt64Int64() map[int64]int64 {
-	if x != nil {
-		return x.MapInt64Int64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapUint32Uint32() map[uint32]uint32 {
-	if x != nil {
-		return x.MapUint32Uint32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapUint64Uint64() map[uint64]uint64 {
-	if x != nil {
-		return x.MapUint64Uint64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapSint32Sint32() map[int32]int32 {
-	if x != nil {
-		return x.MapSint32Sint32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapSint64Sint64() map[int64]int64 {
-	if x != nil {
-		return x.MapSint64Sint64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapFixed32Fixed32() map[uint32]uint32 {
-	if x != nil {
-		return x.MapFixed32Fixed32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapFixed64Fixed64() map[uint64]uint64 {
-	if x != nil {
-		return x.MapFixed64Fixed64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapSfixed32Sfixed32() map[int32]int32 {
-	if x != nil {
-		return x.MapSfixed32Sfixed32
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapSfixed64Sfixed64() map[int64]int64 {
-	if x != nil {
-		return x.MapSfixed64Sfixed64
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapInt32Bool() map[int32]bool {
-	if x != nil {
-		return x.MapInt32Bool
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapInt32Float() map[int32]float32 {
-	if x != nil {
-		return x.MapInt32Float
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapInt32Double() map[int32]float64 {
-	if x != nil {
-		return x.MapInt32Double
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapInt32NestedMessage() map[int32]*TestAllTypesProto2_NestedMessage {
-	if x != nil {
-		return x.MapInt32NestedMessage
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapBoolBool() map[bool]bool {
-	if x != nil {
-		return x.MapBoolBool
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapStringString() map[string]string {
-	if x != nil {
-		return x.MapStringString
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapStringBytes() map[string][]byte {
-	if x != nil {
-		return x.MapStringBytes
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapStringNestedMessage() map[string]*TestAllTypesProto2_NestedMessage {
-	if x != nil {
-		return x.MapStringNestedMessage
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapStringForeignMessage() map[string]*ForeignMessageProto2 {
-	if x != nil {
-		return x.MapStringForeignMessage
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapStringNestedEnum() map[string]TestAllTypesProto2_NestedEnum {
-	if x != nil {
-		return x.MapStringNestedEnum
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMapStringForeignEnum() map[string]ForeignEnumProto2 {
-	if x != nil {
-		return x.MapStringForeignEnum
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetOneofField() isTestAllTypesProto2_OneofField {
-	if x != nil {
-		return x.OneofField
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetOneofUint32() uint32 {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_OneofUint32); ok {
-			return x.OneofUint32
-		}
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOneofNestedMessage() *TestAllTypesProto2_NestedMessage {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_OneofNestedMessage); ok {
-			return x.OneofNestedMessage
-		}
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetOneofString() string {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_OneofString); ok {
-			return x.OneofString
-		}
-	}
-	return ""
-}
-
-func (x *TestAllTypesProto2) GetOneofBytes() []byte {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_OneofBytes); ok {
-			return x.OneofBytes
-		}
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetOneofBool() bool {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_OneofBool); ok {
-			return x.OneofBool
-		}
-	}
-	return false
-}
-
-func (x *TestAllTypesProto2) GetOneofUint64() uint64 {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_OneofUint64); ok {
-			return x.OneofUint64
-		}
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOneofFloat() float32 {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_OneofFloat); ok {
-			return x.OneofFloat
-		}
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOneofDouble() float64 {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_OneofDouble); ok {
-			return x.OneofDouble
-		}
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetOneofEnum() TestAllTypesProto2_NestedEnum {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_OneofEnum); ok {
-			return x.OneofEnum
-		}
-	}
-	return TestAllTypesProto2_FOO
-}
-
-func (x *TestAllTypesProto2) GetData() *TestAllTypesProto2_Data {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetMultiwordgroupfield() *TestAllTypesProto2_MultiWordGroupField {
-	if x != nil {
-		return x.Multiwordgroupfield
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2) GetDefaultInt32() int32 {
-	if x != nil && x.DefaultInt32 != nil {
-		return *x.DefaultInt32
-	}
-	return Default_TestAllTypesProto2_DefaultInt32
-}
-
-func (x *TestAllTypesProto2) GetDefaultInt64() int64 {
-	if x != nil && x.DefaultInt64 != nil {
-		return *x.DefaultInt64
-	}
-	return Default_TestAllTypesProto2_DefaultInt64
-}
-
-func (x *TestAllTypesProto2) GetDefaultUint32() uint32 {
-	if x != nil && x.DefaultUint32 != nil {
-		return *x.DefaultUint32
-	}
-	return Default_TestAllTypesProto2_DefaultUint32
-}
-
-func (x *TestAllTypesProto2) GetDefaultUint64() uint64 {
-	if x != nil && x.DefaultUint64 != nil {
-		return *x.DefaultUint64
-	}
-	return Default_TestAllTypesProto2_DefaultUint64
-}
-
-func (x *TestAllTypesProto2) GetDefaultSint32() int32 {
-	if x != nil && x.DefaultSint32 != nil {
-		return *x.DefaultSint32
-	}
-	return Default_TestAllTypesProto2_DefaultSint32
-}
-
-func (x *TestAllTypesProto2) GetDefaultSint64() int64 {
-	if x != nil && x.DefaultSint64 != nil {
-		return *x.DefaultSint64
-	}
-	return Default_TestAllTypesProto2_DefaultSint64
-}
-
-func (x *TestAllTypesProto2) GetDefaultFixed32() uint32 {
-	if x != nil && x.DefaultFixed32 != nil {
-		return *x.DefaultFixed32
-	}
-	return Default_TestAllTypesProto2_DefaultFixed32
-}
-
-func (x *TestAllTypesProto2) GetDefaultFixed64() uint64 {
-	if x != nil && x.DefaultFixed64 != nil {
-		return *x.DefaultFixed64
-	}
-	return Default_TestAllTypesProto2_DefaultFixed64
-}
-
-func (x *TestAllTypesProto2) GetDefaultSfixed32() int32 {
-	if x != nil && x.DefaultSfixed32 != nil {
-		return *x.DefaultSfixed32
-	}
-	return Default_TestAllTypesProto2_DefaultSfixed32
-}
-
-func (x *TestAllTypesProto2) GetDefaultSfixed64() int64 {
-	if x != nil && x.DefaultSfixed64 != nil {
-		return *x.DefaultSfixed64
-	}
-	return Default_TestAllTypesProto2_DefaultSfixed64
-}
-
-func (x *TestAllTypesProto2) GetDefaultFloat() float32 {
-	if x != nil && x.DefaultFloat != nil {
-		return *x.DefaultFloat
-	}
-	return Default_TestAllTypesProto2_DefaultFloat
-}
-
-func (x *TestAllTypesProto2) GetDefaultDouble() float64 {
-	if x != nil && x.DefaultDouble != nil {
-		return *x.DefaultDouble
-	}
-	return Default_TestAllTypesProto2_DefaultDouble
-}
-
-func (x *TestAllTypesProto2) GetDefaultBool() bool {
-	if x != nil && x.DefaultBool != nil {
-		return *x.DefaultBool
-	}
-	return Default_TestAllTypesProto2_DefaultBool
-}
-
-func (x *TestAllTypesProto2) GetDefaultString() string {
-	if x != nil && x.DefaultString != nil {
-		return *x.DefaultString
-	}
-	return Default_TestAllTypesProto2_DefaultString
-}
-
-func (x *TestAllTypesProto2) GetDefaultBytes() []byte {
-	if x != nil && x.DefaultBytes != nil {
-		return x.DefaultBytes
-	}
-	return append([]byte(nil), Default_TestAllTypesProto2_DefaultBytes...)
-}
-
-func (x *TestAllTypesProto2) GetFieldname1() int32 {
-	if x != nil && x.Fieldname1 != nil {
-		return *x.Fieldname1
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetFieldName2() int32 {
-	if x != nil && x.FieldName2 != nil {
-		return *x.FieldName2
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetXFieldName3() int32 {
-	if x != nil && x.XFieldName3 != nil {
-		return *x.XFieldName3
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetField_Name4_() int32 {
-	if x != nil && x.Field_Name4_ != nil {
-		return *x.Field_Name4_
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetField0Name5() int32 {
-	if x != nil && x.Field0Name5 != nil {
-		return *x.Field0Name5
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetField_0Name6() int32 {
-	if x != nil && x.Field_0Name6 != nil {
-		return *x.Field_0Name6
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetFieldName7() int32 {
-	if x != nil && x.FieldName7 != nil {
-		return *x.FieldName7
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetFieldName8() int32 {
-	if x != nil && x.FieldName8 != nil {
-		return *x.FieldName8
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetField_Name9() int32 {
-	if x != nil && x.Field_Name9 != nil {
-		return *x.Field_Name9
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetField_Name10() int32 {
-	if x != nil && x.Field_Name10 != nil {
-		return *x.Field_Name10
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetFIELD_NAME11() int32 {
-	if x != nil && x.FIELD_NAME11 != nil {
-		return *x.FIELD_NAME11
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetFIELDName12() int32 {
-	if x != nil && x.FIELDName12 != nil {
-		return *x.FIELDName12
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetXFieldName13() int32 {
-	if x != nil && x.XFieldName13 != nil {
-		return *x.XFieldName13
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetX_FieldName14() int32 {
-	if x != nil && x.X_FieldName14 != nil {
-		return *x.X_FieldName14
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetField_Name15() int32 {
-	if x != nil && x.Field_Name15 != nil {
-		return *x.Field_Name15
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetField__Name16() int32 {
-	if x != nil && x.Field__Name16 != nil {
-		return *x.Field__Name16
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetFieldName17__() int32 {
-	if x != nil && x.FieldName17__ != nil {
-		return *x.FieldName17__
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetFieldName18__() int32 {
-	if x != nil && x.FieldName18__ != nil {
-		return *x.FieldName18__
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2) GetMessageSetCorrect() *TestAllTypesProto2_MessageSetCorrect {
-	if x != nil {
-		return x.MessageSetCorrect
-	}
-	return nil
-}
-
 type isTestAllTypesProto2_OneofField interface {
 	isTestAllTypesProto2_OneofField()
 }
@@ -1493,18 +504,6 @@ func (x *ForeignMessageProto2) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ForeignMessageProto2.ProtoReflect.Descriptor instead.
-func (*ForeignMessageProto2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *ForeignMessageProto2) GetC() int32 {
-	if x != nil && x.C != nil {
-		return *x.C
-	}
-	return 0
-}
-
 type UnknownToTestAllTypes struct {
 	state          protoimpl.MessageState               `protogen:"open.v1"`
 	OptionalInt32  *int32                               `protobuf:"varint,1001,opt,name=optional_int32,json=optionalInt32" json:"optional_int32,omitempty"`
@@ -1542,53 +541,6 @@ func (x *UnknownToTestAllTypes) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UnknownToTestAllTypes.ProtoReflect.Descriptor instead.
-func (*UnknownToTestAllTypes) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *UnknownToTestAllTypes) GetOptionalInt32() int32 {
-	if x != nil && x.OptionalInt32 != nil {
-		return *x.OptionalInt32
-	}
-	return 0
-}
-
-func (x *UnknownToTestAllTypes) GetOptionalString() string {
-	if x != nil && x.OptionalString != nil {
-		return *x.OptionalString
-	}
-	return ""
-}
-
-func (x *UnknownToTestAllTypes) GetNestedMessage() *ForeignMessageProto2 {
-	if x != nil {
-		return x.NestedMessage
-	}
-	return nil
-}
-
-func (x *UnknownToTestAllTypes) GetOptionalgroup() *UnknownToTestAllTypes_OptionalGroup {
-	if x != nil {
-		return x.Optionalgroup
-	}
-	return nil
-}
-
-func (x *UnknownToTestAllTypes) GetOptionalBool() bool {
-	if x != nil && x.OptionalBool != nil {
-		return *x.OptionalBool
-	}
-	return false
-}
-
-func (x *UnknownToTestAllTypes) GetRepeatedInt32() []int32 {
-	if x != nil {
-		return x.RepeatedInt32
-	}
-	return nil
-}
-
 type NullHypothesisProto2 struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1620,11 +572,6 @@ func (x *NullHypothesisProto2) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use NullHypothesisProto2.ProtoReflect.Descriptor instead.
-func (*NullHypothesisProto2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{3}
-}
-
 type EnumOnlyProto2 struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1654,11 +601,6 @@ func (x *EnumOnlyProto2) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EnumOnlyProto2.ProtoReflect.Descriptor instead.
-func (*EnumOnlyProto2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{4}
 }
 
 type OneStringProto2 struct {
@@ -1693,18 +635,6 @@ func (x *OneStringProto2) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use OneStringProto2.ProtoReflect.Descriptor instead.
-func (*OneStringProto2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *OneStringProto2) GetData() string {
-	if x != nil && x.Data != nil {
-		return *x.Data
-	}
-	return ""
-}
-
 type ProtoWithKeywords struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Inline        *int32                 `protobuf:"varint,1,opt,name=inline" json:"inline,omitempty"`
@@ -1737,32 +667,6 @@ func (x *ProtoWithKeywords) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ProtoWithKeywords.ProtoReflect.Descriptor instead.
-func (*ProtoWithKeywords) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *ProtoWithKeywords) GetInline() int32 {
-	if x != nil && x.Inline != nil {
-		return *x.Inline
-	}
-	return 0
-}
-
-func (x *ProtoWithKeywords) GetConcept() string {
-	if x != nil && x.Concept != nil {
-		return *x.Concept
-	}
-	return ""
-}
-
-func (x *ProtoWithKeywords) GetRequires() []string {
-	if x != nil {
-		return x.Requires
-	}
-	return nil
 }
 
 type TestAllRequiredTypesProto2 struct {
@@ -1858,284 +762,6 @@ func (x *TestAllRequiredTypesProto2) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TestAllRequiredTypesProto2.ProtoReflect.Descriptor instead.
-func (*TestAllRequiredTypesProto2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredInt32() int32 {
-	if x != nil && x.RequiredInt32 != nil {
-		return *x.RequiredInt32
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredInt64() int64 {
-	if x != nil && x.RequiredInt64 != nil {
-		return *x.RequiredInt64
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredUint32() uint32 {
-	if x != nil && x.RequiredUint32 != nil {
-		return *x.RequiredUint32
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredUint64() uint64 {
-	if x != nil && x.RequiredUint64 != nil {
-		return *x.RequiredUint64
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredSint32() int32 {
-	if x != nil && x.RequiredSint32 != nil {
-		return *x.RequiredSint32
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredSint64() int64 {
-	if x != nil && x.RequiredSint64 != nil {
-		return *x.RequiredSint64
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredFixed32() uint32 {
-	if x != nil && x.RequiredFixed32 != nil {
-		return *x.RequiredFixed32
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredFixed64() uint64 {
-	if x != nil && x.RequiredFixed64 != nil {
-		return *x.RequiredFixed64
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredSfixed32() int32 {
-	if x != nil && x.RequiredSfixed32 != nil {
-		return *x.RequiredSfixed32
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredSfixed64() int64 {
-	if x != nil && x.RequiredSfixed64 != nil {
-		return *x.RequiredSfixed64
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredFloat() float32 {
-	if x != nil && x.RequiredFloat != nil {
-		return *x.RequiredFloat
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredDouble() float64 {
-	if x != nil && x.RequiredDouble != nil {
-		return *x.RequiredDouble
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredBool() bool {
-	if x != nil && x.RequiredBool != nil {
-		return *x.RequiredBool
-	}
-	return false
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredString() string {
-	if x != nil && x.RequiredString != nil {
-		return *x.RequiredString
-	}
-	return ""
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredBytes() []byte {
-	if x != nil {
-		return x.RequiredBytes
-	}
-	return nil
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredNestedMessage() *TestAllRequiredTypesProto2_NestedMessage {
-	if x != nil {
-		return x.RequiredNestedMessage
-	}
-	return nil
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredForeignMessage() *ForeignMessageProto2 {
-	if x != nil {
-		return x.RequiredForeignMessage
-	}
-	return nil
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredNestedEnum() TestAllRequiredTypesProto2_NestedEnum {
-	if x != nil && x.RequiredNestedEnum != nil {
-		return *x.RequiredNestedEnum
-	}
-	return TestAllRequiredTypesProto2_FOO
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredForeignEnum() ForeignEnumProto2 {
-	if x != nil && x.RequiredForeignEnum != nil {
-		return *x.RequiredForeignEnum
-	}
-	return ForeignEnumProto2_FOREIGN_FOO
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredStringPiece() string {
-	if x != nil && x.RequiredStringPiece != nil {
-		return *x.RequiredStringPiece
-	}
-	return ""
-}
-
-func (x *TestAllRequiredTypesProto2) GetRequiredCord() string {
-	if x != nil && x.RequiredCord != nil {
-		return *x.RequiredCord
-	}
-	return ""
-}
-
-func (x *TestAllRequiredTypesProto2) GetRecursiveMessage() *TestAllRequiredTypesProto2 {
-	if x != nil {
-		return x.RecursiveMessage
-	}
-	return nil
-}
-
-func (x *TestAllRequiredTypesProto2) GetOptionalRecursiveMessage() *TestAllRequiredTypesProto2 {
-	if x != nil {
-		return x.OptionalRecursiveMessage
-	}
-	return nil
-}
-
-func (x *TestAllRequiredTypesProto2) GetData() *TestAllRequiredTypesProto2_Data {
-	if x != nil {
-		return x.Data
-	}
-	return nil
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultInt32() int32 {
-	if x != nil && x.DefaultInt32 != nil {
-		return *x.DefaultInt32
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultInt32
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultInt64() int64 {
-	if x != nil && x.DefaultInt64 != nil {
-		return *x.DefaultInt64
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultInt64
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultUint32() uint32 {
-	if x != nil && x.DefaultUint32 != nil {
-		return *x.DefaultUint32
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultUint32
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultUint64() uint64 {
-	if x != nil && x.DefaultUint64 != nil {
-		return *x.DefaultUint64
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultUint64
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultSint32() int32 {
-	if x != nil && x.DefaultSint32 != nil {
-		return *x.DefaultSint32
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultSint32
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultSint64() int64 {
-	if x != nil && x.DefaultSint64 != nil {
-		return *x.DefaultSint64
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultSint64
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultFixed32() uint32 {
-	if x != nil && x.DefaultFixed32 != nil {
-		return *x.DefaultFixed32
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultFixed32
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultFixed64() uint64 {
-	if x != nil && x.DefaultFixed64 != nil {
-		return *x.DefaultFixed64
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultFixed64
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultSfixed32() int32 {
-	if x != nil && x.DefaultSfixed32 != nil {
-		return *x.DefaultSfixed32
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultSfixed32
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultSfixed64() int64 {
-	if x != nil && x.DefaultSfixed64 != nil {
-		return *x.DefaultSfixed64
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultSfixed64
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultFloat() float32 {
-	if x != nil && x.DefaultFloat != nil {
-		return *x.DefaultFloat
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultFloat
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultDouble() float64 {
-	if x != nil && x.DefaultDouble != nil {
-		return *x.DefaultDouble
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultDouble
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultBool() bool {
-	if x != nil && x.DefaultBool != nil {
-		return *x.DefaultBool
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultBool
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultString() string {
-	if x != nil && x.DefaultString != nil {
-		return *x.DefaultString
-	}
-	return Default_TestAllRequiredTypesProto2_DefaultString
-}
-
-func (x *TestAllRequiredTypesProto2) GetDefaultBytes() []byte {
-	if x != nil && x.DefaultBytes != nil {
-		return x.DefaultBytes
-	}
-	return append([]byte(nil), Default_TestAllRequiredTypesProto2_DefaultBytes...)
-}
-
 type TestLargeOneof struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to LargeOneof:
@@ -2173,63 +799,6 @@ func (x *TestLargeOneof) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestLargeOneof.ProtoReflect.Descriptor instead.
-func (*TestLargeOneof) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *TestLargeOneof) GetLargeOneof() isTestLargeOneof_LargeOneof {
-	if x != nil {
-		return x.LargeOneof
-	}
-	return nil
-}
-
-func (x *TestLargeOneof) GetA1() *TestLargeOneof_A1 {
-	if x != nil {
-		if x, ok := x.LargeOneof.(*TestLargeOneof_A1_); ok {
-			return x.A1
-		}
-	}
-	return nil
-}
-
-func (x *TestLargeOneof) GetA2() *TestLargeOneof_A2 {
-	if x != nil {
-		if x, ok := x.LargeOneof.(*TestLargeOneof_A2_); ok {
-			return x.A2
-		}
-	}
-	return nil
-}
-
-func (x *TestLargeOneof) GetA3() *TestLargeOneof_A3 {
-	if x != nil {
-		if x, ok := x.LargeOneof.(*TestLargeOneof_A3_); ok {
-			return x.A3
-		}
-	}
-	return nil
-}
-
-func (x *TestLargeOneof) GetA4() *TestLargeOneof_A4 {
-	if x != nil {
-		if x, ok := x.LargeOneof.(*TestLargeOneof_A4_); ok {
-			return x.A4
-		}
-	}
-	return nil
-}
-
-func (x *TestLargeOneof) GetA5() *TestLargeOneof_A5 {
-	if x != nil {
-		if x, ok := x.LargeOneof.(*TestLargeOneof_A5_); ok {
-			return x.A5
-		}
-	}
-	return nil
 }
 
 type isTestLargeOneof_LargeOneof interface {
@@ -2299,25 +868,6 @@ func (x *TestAllTypesProto2_NestedMessage) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TestAllTypesProto2_NestedMessage.ProtoReflect.Descriptor instead.
-func (*TestAllTypesProto2_NestedMessage) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{0, 0}
-}
-
-func (x *TestAllTypesProto2_NestedMessage) GetA() int32 {
-	if x != nil && x.A != nil {
-		return *x.A
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2_NestedMessage) GetCorecursive() *TestAllTypesProto2 {
-	if x != nil {
-		return x.Corecursive
-	}
-	return nil
-}
-
 type TestAllTypesProto2_Data struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	GroupInt32    *int32                 `protobuf:"varint,202,opt,name=group_int32,json=groupInt32" json:"group_int32,omitempty"`
@@ -2349,25 +899,6 @@ func (x *TestAllTypesProto2_Data) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestAllTypesProto2_Data.ProtoReflect.Descriptor instead.
-func (*TestAllTypesProto2_Data) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{0, 22}
-}
-
-func (x *TestAllTypesProto2_Data) GetGroupInt32() int32 {
-	if x != nil && x.GroupInt32 != nil {
-		return *x.GroupInt32
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2_Data) GetGroupUint32() uint32 {
-	if x != nil && x.GroupUint32 != nil {
-		return *x.GroupUint32
-	}
-	return 0
 }
 
 type TestAllTypesProto2_MultiWordGroupField struct {
@@ -2403,25 +934,6 @@ func (x *TestAllTypesProto2_MultiWordGroupField) ProtoReflect() protoreflect.Mes
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TestAllTypesProto2_MultiWordGroupField.ProtoReflect.Descriptor instead.
-func (*TestAllTypesProto2_MultiWordGroupField) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{0, 23}
-}
-
-func (x *TestAllTypesProto2_MultiWordGroupField) GetGroupInt32() int32 {
-	if x != nil && x.GroupInt32 != nil {
-		return *x.GroupInt32
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2_MultiWordGroupField) GetGroupUint32() uint32 {
-	if x != nil && x.GroupUint32 != nil {
-		return *x.GroupUint32
-	}
-	return 0
-}
-
 type TestAllTypesProto2_MessageSetCorrect struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	extensionFields protoimpl.ExtensionFields
@@ -2452,11 +964,6 @@ func (x *TestAllTypesProto2_MessageSetCorrect) ProtoReflect() protoreflect.Messa
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestAllTypesProto2_MessageSetCorrect.ProtoReflect.Descriptor instead.
-func (*TestAllTypesProto2_MessageSetCorrect) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{0, 24}
 }
 
 type TestAllTypesProto2_MessageSetCorrectExtension1 struct {
@@ -2491,18 +998,6 @@ func (x *TestAllTypesProto2_MessageSetCorrectExtension1) ProtoReflect() protoref
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TestAllTypesProto2_MessageSetCorrectExtension1.ProtoReflect.Descriptor instead.
-func (*TestAllTypesProto2_MessageSetCorrectExtension1) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{0, 25}
-}
-
-func (x *TestAllTypesProto2_MessageSetCorrectExtension1) GetStr() string {
-	if x != nil && x.Str != nil {
-		return *x.Str
-	}
-	return ""
-}
-
 type TestAllTypesProto2_MessageSetCorrectExtension2 struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	I             *int32                 `protobuf:"varint,9,opt,name=i" json:"i,omitempty"`
@@ -2533,18 +1028,6 @@ func (x *TestAllTypesProto2_MessageSetCorrectExtension2) ProtoReflect() protoref
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestAllTypesProto2_MessageSetCorrectExtension2.ProtoReflect.Descriptor instead.
-func (*TestAllTypesProto2_MessageSetCorrectExtension2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{0, 26}
-}
-
-func (x *TestAllTypesProto2_MessageSetCorrectExtension2) GetI() int32 {
-	if x != nil && x.I != nil {
-		return *x.I
-	}
-	return 0
 }
 
 type TestAllTypesProto2_ExtensionWithOneof struct {
@@ -2581,36 +1064,6 @@ func (x *TestAllTypesProto2_ExtensionWithOneof) ProtoReflect() protoreflect.Mess
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestAllTypesProto2_ExtensionWithOneof.ProtoReflect.Descriptor instead.
-func (*TestAllTypesProto2_ExtensionWithOneof) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{0, 27}
-}
-
-func (x *TestAllTypesProto2_ExtensionWithOneof) GetOneofField() isTestAllTypesProto2_ExtensionWithOneof_OneofField {
-	if x != nil {
-		return x.OneofField
-	}
-	return nil
-}
-
-func (x *TestAllTypesProto2_ExtensionWithOneof) GetA() int32 {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_ExtensionWithOneof_A); ok {
-			return x.A
-		}
-	}
-	return 0
-}
-
-func (x *TestAllTypesProto2_ExtensionWithOneof) GetB() int32 {
-	if x != nil {
-		if x, ok := x.OneofField.(*TestAllTypesProto2_ExtensionWithOneof_B); ok {
-			return x.B
-		}
-	}
-	return 0
 }
 
 type isTestAllTypesProto2_ExtensionWithOneof_OneofField interface {
@@ -2663,18 +1116,6 @@ func (x *UnknownToTestAllTypes_OptionalGroup) ProtoReflect() protoreflect.Messag
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UnknownToTestAllTypes_OptionalGroup.ProtoReflect.Descriptor instead.
-func (*UnknownToTestAllTypes_OptionalGroup) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{2, 0}
-}
-
-func (x *UnknownToTestAllTypes_OptionalGroup) GetA() int32 {
-	if x != nil && x.A != nil {
-		return *x.A
-	}
-	return 0
-}
-
 type TestAllRequiredTypesProto2_NestedMessage struct {
 	state               protoimpl.MessageState      `protogen:"open.v1"`
 	A                   *int32                      `protobuf:"varint,1,req,name=a" json:"a,omitempty"`
@@ -2707,32 +1148,6 @@ func (x *TestAllRequiredTypesProto2_NestedMessage) ProtoReflect() protoreflect.M
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestAllRequiredTypesProto2_NestedMessage.ProtoReflect.Descriptor instead.
-func (*TestAllRequiredTypesProto2_NestedMessage) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 0}
-}
-
-func (x *TestAllRequiredTypesProto2_NestedMessage) GetA() int32 {
-	if x != nil && x.A != nil {
-		return *x.A
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2_NestedMessage) GetCorecursive() *TestAllRequiredTypesProto2 {
-	if x != nil {
-		return x.Corecursive
-	}
-	return nil
-}
-
-func (x *TestAllRequiredTypesProto2_NestedMessage) GetOptionalCorecursive() *TestAllRequiredTypesProto2 {
-	if x != nil {
-		return x.OptionalCorecursive
-	}
-	return nil
 }
 
 type TestAllRequiredTypesProto2_Data struct {
@@ -2768,25 +1183,6 @@ func (x *TestAllRequiredTypesProto2_Data) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TestAllRequiredTypesProto2_Data.ProtoReflect.Descriptor instead.
-func (*TestAllRequiredTypesProto2_Data) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 1}
-}
-
-func (x *TestAllRequiredTypesProto2_Data) GetGroupInt32() int32 {
-	if x != nil && x.GroupInt32 != nil {
-		return *x.GroupInt32
-	}
-	return 0
-}
-
-func (x *TestAllRequiredTypesProto2_Data) GetGroupUint32() uint32 {
-	if x != nil && x.GroupUint32 != nil {
-		return *x.GroupUint32
-	}
-	return 0
-}
-
 type TestAllRequiredTypesProto2_MessageSetCorrect struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	extensionFields protoimpl.ExtensionFields
@@ -2817,11 +1213,6 @@ func (x *TestAllRequiredTypesProto2_MessageSetCorrect) ProtoReflect() protorefle
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestAllRequiredTypesProto2_MessageSetCorrect.ProtoReflect.Descriptor instead.
-func (*TestAllRequiredTypesProto2_MessageSetCorrect) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 2}
 }
 
 type TestAllRequiredTypesProto2_MessageSetCorrectExtension1 struct {
@@ -2856,18 +1247,6 @@ func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) ProtoReflect() 
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TestAllRequiredTypesProto2_MessageSetCorrectExtension1.ProtoReflect.Descriptor instead.
-func (*TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 3}
-}
-
-func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) GetStr() string {
-	if x != nil && x.Str != nil {
-		return *x.Str
-	}
-	return ""
-}
-
 type TestAllRequiredTypesProto2_MessageSetCorrectExtension2 struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	I             *int32                 `protobuf:"varint,9,req,name=i" json:"i,omitempty"`
@@ -2898,18 +1277,6 @@ func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) ProtoReflect() 
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestAllRequiredTypesProto2_MessageSetCorrectExtension2.ProtoReflect.Descriptor instead.
-func (*TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{7, 4}
-}
-
-func (x *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) GetI() int32 {
-	if x != nil && x.I != nil {
-		return *x.I
-	}
-	return 0
 }
 
 type TestLargeOneof_A1 struct {
@@ -2943,11 +1310,6 @@ func (x *TestLargeOneof_A1) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TestLargeOneof_A1.ProtoReflect.Descriptor instead.
-func (*TestLargeOneof_A1) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 0}
-}
-
 type TestLargeOneof_A2 struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2977,11 +1339,6 @@ func (x *TestLargeOneof_A2) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestLargeOneof_A2.ProtoReflect.Descriptor instead.
-func (*TestLargeOneof_A2) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 1}
 }
 
 type TestLargeOneof_A3 struct {
@@ -3015,11 +1372,6 @@ func (x *TestLargeOneof_A3) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TestLargeOneof_A3.ProtoReflect.Descriptor instead.
-func (*TestLargeOneof_A3) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 2}
-}
-
 type TestLargeOneof_A4 struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -3051,11 +1403,6 @@ func (x *TestLargeOneof_A4) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use TestLargeOneof_A4.ProtoReflect.Descriptor instead.
-func (*TestLargeOneof_A4) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 3}
-}
-
 type TestLargeOneof_A5 struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -3085,11 +1432,6 @@ func (x *TestLargeOneof_A5) ProtoReflect() protoreflect.Message {
 		return ms
 	}
 	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TestLargeOneof_A5.ProtoReflect.Descriptor instead.
-func (*TestLargeOneof_A5) Descriptor() ([]byte, []int) {
-	return file_test_messages_proto2_editions_proto_rawDescGZIP(), []int{8, 4}
 }
 
 var file_test_messages_proto2_editions_proto_extTypes = []protoimpl.ExtensionInfo{
