@@ -21,8 +21,15 @@ func calibrated(control float64) *record.Record {
 	made.Slower[row(9, "control")] = 1 + control/100
 	rec := made.Record()
 	for i := range rec.Rows {
-		if name := rec.Rows[i].Name; made.Slower[name] > 2 {
-			rec.Rows[i].Contender = slowedName(0.05)
+		r := &rec.Rows[i]
+		if made.Slower[r.Name] < 2 {
+			continue
+		}
+		series := rec.SeriesOf(r)
+		r.Contender = slowedName(0.05)
+		r.Name = r.Case + "/" + r.Contender
+		for _, s := range series {
+			s.Row = r.Name
 		}
 	}
 	few := rec.Cases()[16:]
