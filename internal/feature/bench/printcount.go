@@ -25,7 +25,7 @@ func countColumns(shown []counted) []report.Column[counted] {
 	return []report.Column[counted]{name,
 		report.Figures("old instr/op", func(c counted) string { return report.Grouped(c.Old.Instructions) }),
 		report.Figures("new instr/op", func(c counted) string { return report.Grouped(c.New.Instructions) }),
-		report.Figures("new/old", func(c counted) string { return fmt.Sprintf("%+.2f%%", 100*(c.Ratio()-1)) }),
+		report.Figures("change", func(c counted) string { return fmt.Sprintf("%+.2f%%", 100*(c.Ratio()-1)) }),
 		spread.When(report.IfRoom),
 		report.Figures("may be", func(c counted) string { return fmt.Sprintf("+%.2g%%", 100*c.Tolerance) }),
 		report.Texts("outcome", func(c counted) string { return string(c.Outcome) }),
@@ -104,7 +104,7 @@ func PrintCounts(w io.Writer, run *CountedRun, form report.Form) error {
 		failed = append(failed, words.Counted(run.Late, "benchmark")+": the time was up before")
 	}
 	d.Marked("not counted:", append(failed, run.Notes...)...)
-	d.Marked("warning:", warnings...)
+	d.Marked("warning:", append(warnings, run.Warnings...)...)
 	d.Note(notTime)
 	return d.Print(w)
 }
