@@ -132,7 +132,7 @@ type CountedRun struct {
 	Vary     string          `json:"vary"`    // what the sides differ in
 	Rows     []Counted       `json:"rows"`
 	Notes    []string        `json:"notes"`              // what was not counted, and why
-	Warnings []string        `json:"warnings,omitempty"` // about a package, not one row
+	Warnings []string        `json:"warnings,omitempty"` // about packages
 	// Lost names the packages and benchmarks that fail on the new side only.
 	Lost []string `json:"lost,omitempty"`
 	// Late is how many benchmarks there was no time for.
