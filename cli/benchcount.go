@@ -14,11 +14,10 @@ import (
 // countBench counts the instructions of the set's benchmarks, prints what was counted, also if it is
 // interrupted, and gates it.
 func countBench(cmd *cobra.Command, set *bench.Set, flags *benchFlags, limits verdict.Thresholds) error {
-	run := &bench.CountedRun{Vary: set.Text(), Notes: slices.Clone(set.Notes), Lost: set.Lost}
+	run := &bench.CountedRun{Vary: set.Text(), Notes: slices.Clone(set.Notes), Warnings: set.Warnings, Lost: set.Lost}
 	if set.Same != "" {
 		run.Notes = append(run.Notes, set.Same)
 	}
-	run.Notes = append(run.Notes, set.Warnings...)
 	var budget time.Duration // counting ends by itself
 	if cmd.Flags().Changed("budget") {
 		budget = flags.budget

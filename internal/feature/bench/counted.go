@@ -126,12 +126,13 @@ func (c *Counted) Judge(limits verdict.Thresholds) {
 
 // CountedRun is a run of counts. Its JSON form is a stable interface.
 type CountedRun struct {
-	Version int             `json:"version"`
-	What    string          `json:"what"`
-	Outcome verdict.Outcome `json:"outcome"` // the worst of the rows'
-	Vary    string          `json:"vary"`    // what the sides differ in
-	Rows    []Counted       `json:"rows"`
-	Notes   []string        `json:"notes"` // what was not counted, and why
+	Version  int             `json:"version"`
+	What     string          `json:"what"`
+	Outcome  verdict.Outcome `json:"outcome"` // the worst of the rows'
+	Vary     string          `json:"vary"`    // what the sides differ in
+	Rows     []Counted       `json:"rows"`
+	Notes    []string        `json:"notes"`              // what was not counted, and why
+	Warnings []string        `json:"warnings,omitempty"` // about packages
 	// Lost names the packages and benchmarks that fail on the new side only.
 	Lost []string `json:"lost,omitempty"`
 	// Late is how many benchmarks there was no time for.

@@ -35,8 +35,8 @@ func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
 	units := map[string]bool{}
 	for _, one := range verdict.Analyze(rec).Cases {
 		if one.Baseline == nil || one.Baseline.NSOp == nil {
-			why := strings.TrimPrefix(cmp.Or(one.Baseline, one.Rows[0]).Reason(), string(record.ProofNotPossible))
-			b.failed = append(b.failed, benchmarkName(one.Name)+": "+strings.TrimPrefix(why, string(record.ProofFailed)))
+			_, why, _ := strings.Cut(cmp.Or(one.Baseline, one.Rows[0]).Reason(), ": ") // without its kind
+			b.failed = append(b.failed, benchmarkName(one.Name)+": "+why)
 			continue
 		}
 		b.cases = append(b.cases, one)

@@ -9,28 +9,25 @@ import (
 	"postage/internal/verdict"
 )
 
-// counted is a benchmark's line.
-type counted = *Counted
-
-func countColumns(shown []counted) []report.Column[counted] {
-	name := report.Texts("benchmark", func(c counted) string { return benchmarkName(c.Case) })
-	spread := report.Figures("spread", func(c counted) string { return fmt.Sprintf("±%.2g%%", 100*c.New.Spread()) })
+func countColumns(shown []*Counted) []report.Column[*Counted] {
+	name := report.Texts("benchmark", func(c *Counted) string { return benchmarkName(c.Case) })
+	spread := report.Figures("spread", func(c *Counted) string { return fmt.Sprintf("±%.2g%%", 100*c.New.Spread()) })
 	if len(shown) == 0 || shown[0].Old == nil {
-		return []report.Column[counted]{name,
-			report.Figures("instr/op", func(c counted) string { return report.Grouped(c.New.Instructions) }), spread,
-			report.Figures("B/op", func(c counted) string { return report.Grouped(c.New.Bytes) }),
-			report.Figures("allocs/op", func(c counted) string { return report.Grouped(c.New.Allocs) }),
+		return []report.Column[*Counted]{name,
+			report.Figures("instr/op", func(c *Counted) string { return report.Grouped(c.New.Instructions) }), spread,
+			report.Figures("B/op", func(c *Counted) string { return report.Grouped(c.New.Bytes) }),
+			report.Figures("allocs/op", func(c *Counted) string { return report.Grouped(c.New.Allocs) }),
 		}
 	}
-	return []report.Column[counted]{name,
-		report.Figures("old instr/op", func(c counted) string { return report.Grouped(c.Old.Instructions) }),
-		report.Figures("new instr/op", func(c counted) string { return report.Grouped(c.New.Instructions) }),
-		report.Figures("new/old", func(c counted) string { return fmt.Sprintf("%+.2f%%", 100*(c.Ratio()-1)) }),
+	return []report.Column[*Counted]{name,
+		report.Figures("old instr/op", func(c *Counted) string { return report.Grouped(c.Old.Instructions) }),
+		report.Figures("new instr/op", func(c *Counted) string { return report.Grouped(c.New.Instructions) }),
+		report.Figures("change", func(c *Counted) string { return fmt.Sprintf("%+.2f%%", 100*(c.Ratio()-1)) }),
 		spread.When(report.IfRoom),
-		report.Figures("may be", func(c counted) string { return fmt.Sprintf("+%.2g%%", 100*c.Tolerance) }),
-		report.Texts("outcome", func(c counted) string { return string(c.Outcome) }),
-		report.Figures("allocs/op", func(c counted) string { return report.FromTo(c.Old.Allocs, c.New.Allocs) }).When(report.IfRoom),
-		report.Figures("B/op", func(c counted) string { return report.FromTo(c.Old.Bytes, c.New.Bytes) }).When(report.IfWide),
+		report.Figures("may be", func(c *Counted) string { return fmt.Sprintf("+%.2g%%", 100*c.Tolerance) }),
+		report.Texts("outcome", func(c *Counted) string { return string(c.Outcome) }),
+		report.Figures("allocs/op", func(c *Counted) string { return report.FromTo(c.Old.Allocs, c.New.Allocs) }).When(report.IfRoom),
+		report.Figures("B/op", func(c *Counted) string { return report.FromTo(c.Old.Bytes, c.New.Bytes) }).When(report.IfWide),
 	}
 }
 
@@ -57,24 +54,23 @@ func PrintCounts(w io.Writer, run *CountedRun, form report.Form) error {
 	if form.JSON {
 		return report.WriteJSON(w, published(run))
 	}
-	all := run.Rows
 	d := &report.Doc{Form: form}
 	if form.Markdown {
 		d.Printf("%s\n", Marker)
 		d.Title("Instructions: " + string(run.Outcome))
 	}
-	var shown, moved []counted
+	var shown, moved []*Counted
 	var failed, warnings, whys []string
 	same := 0
-	for i := range all {
-		c := &all[i]
+	for i := range run.Rows {
+		c := &run.Rows[i]
 		for _, text := range c.Warnings {
 			warnings = append(warnings, benchmarkName(c.Case)+": "+text)
 		}
 		switch {
 		case c.Failed != "":
 			failed = append(failed, benchmarkName(c.Case)+": "+c.Failed)
-		case c.Old != nil && c.Outcome == verdict.Passed && !c.Moved() && len(all) > fewBenchmarks:
+		case c.Old != nil && c.Outcome == verdict.Passed && !c.Moved() && len(run.Rows) > fewBenchmarks:
 			same++
 		default:
 			shown = append(shown, c)
@@ -86,7 +82,7 @@ func PrintCounts(w io.Writer, run *CountedRun, form report.Form) error {
 			whys = append(whys, benchmarkName(c.Case)+": "+c.Why)
 		}
 	}
-	report.Table(d, countColumns(shown), shown, func(_ counted, text string) string {
+	report.Table(d, countColumns(shown), shown, func(_ *Counted, text string) string {
 		if text == string(verdict.Regressed) {
 			return d.Paint(report.Red, text)
 		}
@@ -104,7 +100,7 @@ func PrintCounts(w io.Writer, run *CountedRun, form report.Form) error {
 		failed = append(failed, words.Counted(run.Late, "benchmark")+": the time was up before")
 	}
 	d.Marked("not counted:", append(failed, run.Notes...)...)
-	d.Marked("warning:", warnings...)
+	d.Marked("warning:", append(warnings, run.Warnings...)...)
 	d.Note(notTime)
 	return d.Print(w)
 }

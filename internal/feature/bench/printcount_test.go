@@ -24,9 +24,9 @@ func TestCounts(t *testing.T) {
 			all[i].Judge(bench.CountThresholds())
 		}
 	}
-	const terminal = `benchmark  old instr/op  new instr/op  new/old    spread  may be  outcome
-m Works           4,513         4,558   +1.00%  ±0.0044%   +0.5%  regressed
-m Stays           100.0         100.0   +0.00%     ±0.2%  +0.65%  passed
+	const terminal = `benchmark  old instr/op  new instr/op  change    spread  may be  outcome
+m Works           4,513         4,558  +1.00%  ±0.0044%   +0.5%  regressed
+m Stays           100.0         100.0  +0.00%     ±0.2%  +0.65%  passed
 
 m Works: in which functions
 function            old instr/op  new instr/op
@@ -35,12 +35,13 @@ example.org/m.Work         4,505         4,550
 not passed: m Works: instructions 4513.0 → 4558.0 an operation
 not counted: m Fails: it skips
 not counted: m New is new
+warning: m: the old code runs the new tests
 instructions that Valgrind counted, with GOMAXPROCS=1 and without the collector:
   they are not time
 `
 	for want, form := range map[string]report.Form{terminal: {}, "<!-- postage bench -->\n### Instructions: regressed\n": {Markdown: true}, "\"instructions_op\": 4558,": {JSON: true}} {
 		var said strings.Builder
-		run := bench.CountedRun{Rows: all, Notes: []string{"m New is new"}}
+		run := bench.CountedRun{Rows: all, Notes: []string{"m New is new"}, Warnings: []string{"m: the old code runs the new tests"}}
 		run.Judge()
 		if err := bench.PrintCounts(&said, &run, form); err != nil {
 			t.Fatal(err)
