@@ -732,11 +732,12 @@ func (*ClusterLbEndpoint_Endpoint) isClusterLbEndpoint_HostIdentifier() {}
 func (*ClusterLbEndpoint_EndpointName) isClusterLbEndpoint_HostIdentifier() {}
 
 type ClusterEndpoint struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Address       *ClusterAddress        `protobuf:"bytes,1,opt,name=address,proto3,oneof" json:"address,omitempty"`
-	Hostname      string                 `protobuf:"bytes,3,opt,name=hostname,proto3" json:"hostname,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Address           *ClusterAddress        `protobuf:"bytes,1,opt,name=address,proto3,oneof" json:"address,omitempty"`
+	Hostname          string                 `protobuf:"bytes,3,opt,name=hostname,proto3" json:"hostname,omitempty"`
+	ObservabilityName string                 `protobuf:"bytes,5,opt,name=observability_name,json=observabilityName,proto3" json:"observability_name,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ClusterEndpoint) Reset() {
@@ -868,6 +869,7 @@ func (*ClusterSocketAddress_NamedPort) isClusterSocketAddress_PortSpecifier() {}
 
 type ClusterHealthCheck struct {
 	state                 protoimpl.MessageState  `protogen:"open.v1"`
+	Name                  string                  `protobuf:"bytes,27,opt,name=name,proto3" json:"name,omitempty"`
 	Timeout               *durationpb.Duration    `protobuf:"bytes,1,opt,name=timeout,proto3,oneof" json:"timeout,omitempty"`
 	Interval              *durationpb.Duration    `protobuf:"bytes,2,opt,name=interval,proto3,oneof" json:"interval,omitempty"`
 	IntervalJitterPercent uint32                  `protobuf:"varint,18,opt,name=interval_jitter_percent,json=intervalJitterPercent,proto3" json:"interval_jitter_percent,omitempty"`
@@ -925,6 +927,7 @@ type ClusterHealthCheckHttpHealthCheckType struct {
 	Path                   string                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	RequestHeadersToRemove []string               `protobuf:"bytes,8,rep,name=request_headers_to_remove,json=requestHeadersToRemove,proto3" json:"request_headers_to_remove,omitempty"`
 	CodecClientType        ClusterCodecClientType `protobuf:"varint,10,opt,name=codec_client_type,json=codecClientType,proto3,enum=postage.encode.ClusterCodecClientType" json:"codec_client_type,omitempty"`
+	UseAlpnProtocol        bool                   `protobuf:"varint,15,opt,name=use_alpn_protocol,json=useAlpnProtocol,proto3" json:"use_alpn_protocol,omitempty"`
 	Method                 ClusterRequestMethod   `protobuf:"varint,13,opt,name=method,proto3,enum=postage.encode.ClusterRequestMethod" json:"method,omitempty"`
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
@@ -1162,10 +1165,11 @@ const file_postage_encode_cluster_proto_rawDesc = "" +
 	"\rhealth_status\x18\x02 \x01(\x0e2#.postage.encode.ClusterHealthStatusR\fhealthStatus\x12U\n" +
 	"\x15load_balancing_weight\x18\x04 \x01(\v2\x1c.google.protobuf.UInt32ValueH\x01R\x13loadBalancingWeight\x88\x01\x01B\x11\n" +
 	"\x0fhost_identifierB\x18\n" +
-	"\x16_load_balancing_weight\"x\n" +
+	"\x16_load_balancing_weight\"\xa7\x01\n" +
 	"\x0fClusterEndpoint\x12=\n" +
 	"\aaddress\x18\x01 \x01(\v2\x1e.postage.encode.ClusterAddressH\x00R\aaddress\x88\x01\x01\x12\x1a\n" +
-	"\bhostname\x18\x03 \x01(\tR\bhostnameB\n" +
+	"\bhostname\x18\x03 \x01(\tR\bhostname\x12-\n" +
+	"\x12observability_name\x18\x05 \x01(\tR\x11observabilityNameB\n" +
 	"\n" +
 	"\b_address\"j\n" +
 	"\x0eClusterAddress\x12M\n" +
@@ -1182,8 +1186,9 @@ const file_postage_encode_cluster_proto_rawDesc = "" +
 	"\vipv4_compat\x18\x06 \x01(\bR\n" +
 	"ipv4Compat\x12<\n" +
 	"\x1anetwork_namespace_filepath\x18\a \x01(\tR\x18networkNamespaceFilepathB\x10\n" +
-	"\x0eport_specifier\"\xd8\x05\n" +
-	"\x12ClusterHealthCheck\x128\n" +
+	"\x0eport_specifier\"\xec\x05\n" +
+	"\x12ClusterHealthCheck\x12\x12\n" +
+	"\x04name\x18\x1b \x01(\tR\x04name\x128\n" +
 	"\atimeout\x18\x01 \x01(\v2\x19.google.protobuf.DurationH\x01R\atimeout\x88\x01\x01\x12:\n" +
 	"\binterval\x18\x02 \x01(\v2\x19.google.protobuf.DurationH\x02R\binterval\x88\x01\x01\x126\n" +
 	"\x17interval_jitter_percent\x18\x12 \x01(\rR\x15intervalJitterPercent\x12R\n" +
@@ -1198,13 +1203,14 @@ const file_postage_encode_cluster_proto_rawDesc = "" +
 	"\b_timeoutB\v\n" +
 	"\t_intervalB\x16\n" +
 	"\x14_unhealthy_thresholdB\x14\n" +
-	"\x12_healthy_threshold\"\x9c\x02\n" +
+	"\x12_healthy_threshold\"\xc8\x02\n" +
 	"%ClusterHealthCheckHttpHealthCheckType\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x129\n" +
 	"\x19request_headers_to_remove\x18\b \x03(\tR\x16requestHeadersToRemove\x12R\n" +
 	"\x11codec_client_type\x18\n" +
-	" \x01(\x0e2&.postage.encode.ClusterCodecClientTypeR\x0fcodecClientType\x12<\n" +
+	" \x01(\x0e2&.postage.encode.ClusterCodecClientTypeR\x0fcodecClientType\x12*\n" +
+	"\x11use_alpn_protocol\x18\x0f \x01(\bR\x0fuseAlpnProtocol\x12<\n" +
 	"\x06method\x18\r \x01(\x0e2$.postage.encode.ClusterRequestMethodR\x06method\"r\n" +
 	"\x1aClusterCircuitBreakersType\x12T\n" +
 	"\n" +

@@ -660,6 +660,7 @@ func (m *ClusterEndpoint) pbfastSize() (n int) {
 		n += 1 + runtime.SizeBytes(m.Address.pbfastSize())
 	}
 	n += runtime.SizeSome(1, len(m.Hostname))
+	n += runtime.SizeSome(1, len(m.ObservabilityName))
 	return n + len(m.unknownFields)
 }
 
@@ -669,7 +670,10 @@ func (m *ClusterEndpoint) pbfastEncode(e *runtime.Encoder, w []byte, i int, tag 
 		return e.Length(w, i, end, tag)
 	}
 	w, i = e.Unknown(w, i, m.unknownFields)
-	w, i = e.Room(w, i, 11+len(m.Hostname))
+	w, i = e.Room(w, i, 22+len(m.Hostname)+len(m.ObservabilityName))
+	if len(m.ObservabilityName) > 0 {
+		i = e.PutText(w, i, m.ObservabilityName, 0x2a)
+	}
 	if len(m.Hostname) > 0 {
 		i = e.PutText(w, i, m.Hostname, 0x1a)
 	}
@@ -717,6 +721,8 @@ func (m *ClusterEndpoint) pbfastDecodeInto(d *runtime.Decoder, p []byte, i, dept
 			m.Address, i = m.Address.pbfastDecode(d.Part(p, i, depth))
 		case 0x1a:
 			m.Hostname, i = d.Text(p, i)
+		case 0x2a:
+			m.ObservabilityName, i = d.Text(p, i)
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -942,6 +948,7 @@ func (m *ClusterHealthCheck) pbfastSize() (n int) {
 	n += runtime.SizeNumber(2, uint64(m.IntervalJitterPercent))
 	n += runtime.SizeIf(m.AlwaysLogHealthCheckFailures, 3)
 	n += runtime.SizeIf(m.AlwaysLogHealthCheckSuccess, 3)
+	n += runtime.SizeSome(2, len(m.Name))
 	switch v := m.HealthChecker.(type) {
 	case *ClusterHealthCheck_HttpHealthCheck:
 		if v != nil {
@@ -963,7 +970,10 @@ func (m *ClusterHealthCheck) pbfastEncode(e *runtime.Encoder, w []byte, i int, t
 			w, i = v.HttpHealthCheck.pbfastEncode(e, w, i, 0x42)
 		}
 	}
-	w, i = e.Room(w, i, 25+len(m.EventLogPath))
+	w, i = e.Room(w, i, 37+len(m.EventLogPath)+len(m.Name))
+	if len(m.Name) > 0 {
+		i = runtime.PutTwo(w, e.PutText(w, i, m.Name, 0), 0x1da)
+	}
 	if m.AlwaysLogHealthCheckSuccess {
 		i = runtime.PutTwo(w, runtime.PutByte(w, i, byte(runtime.Bit(m.AlwaysLogHealthCheckSuccess))), 0x1d0)
 	}
@@ -1024,6 +1034,8 @@ func (m *ClusterHealthCheck) pbfastDecode(d *runtime.Decoder, p []byte, i, depth
 			m.AlwaysLogHealthCheckFailures, i = runtime.Bool(p, i)
 		case 0xd0:
 			m.AlwaysLogHealthCheckSuccess, i = runtime.Bool(p, i)
+		case 0xda:
+			m.Name, i = d.Text(p, i)
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
@@ -1063,6 +1075,7 @@ func (m *ClusterHealthCheckHttpHealthCheckType) pbfastSize() (n int) {
 	}
 	n += runtime.SizeNumber(1, uint64(int64(m.CodecClientType)))
 	n += runtime.SizeNumber(1, uint64(int64(m.Method)))
+	n += runtime.SizeIf(m.UseAlpnProtocol, 2)
 	return n + len(m.unknownFields)
 }
 
@@ -1072,7 +1085,10 @@ func (m *ClusterHealthCheckHttpHealthCheckType) pbfastEncode(e *runtime.Encoder,
 		return e.Length(w, i, end, tag)
 	}
 	w, i = e.Unknown(w, i, m.unknownFields)
-	w, i = e.Room(w, i, 22)
+	w, i = e.Room(w, i, 24)
+	if m.UseAlpnProtocol {
+		i = runtime.PutByte(w, runtime.PutByte(w, i, byte(runtime.Bit(m.UseAlpnProtocol))), 0x78)
+	}
 	if m.Method != 0 {
 		i = runtime.PutByte(w, runtime.PutVarint(w, i, uint64(int64(m.Method))), 0x68)
 	}
@@ -1115,6 +1131,8 @@ func (m *ClusterHealthCheckHttpHealthCheckType) pbfastDecode(d *runtime.Decoder,
 			m.CodecClientType, i = runtime.Int[ClusterCodecClientType](p, i)
 		case 0x68:
 			m.Method, i = runtime.Int[ClusterRequestMethod](p, i)
+		case 0x78:
+			m.UseAlpnProtocol, i = runtime.Bool(p, i)
 		default:
 			i = d.Unknown(p, i, tag, &m.unknownFields)
 		}
