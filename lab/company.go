@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 
 	"postage/record"
 )
@@ -35,16 +36,8 @@ func (e *Entry) sitsOut() bool {
 
 // drawn reports whether entries of the case sit out blocks.
 func (cs *runCase) drawn() bool {
-	others := 0
-	for i := range cs.entries {
-		if cs.entries[i].Old {
-			return false
-		}
-		if cs.entries[i].sitsOut() {
-			others++
-		}
-	}
-	return others >= fewestDrawn
+	others := slices.DeleteFunc(slices.Clone(cs.entries), func(e Entry) bool { return !e.sitsOut() })
+	return len(others) >= fewestDrawn && !slices.ContainsFunc(others, func(e Entry) bool { return e.Old })
 }
 
 // count counts a block for its rows. The case has as many blocks as its row with fewest.

@@ -1,8 +1,6 @@
 package record
 
-import (
-	"strings"
-)
+import "strings"
 
 // Role says what a row is for.
 type Role string

@@ -72,7 +72,6 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 func (c *Changes) testPaired(cases map[string]*CaseResult) {
 	var rows [][]float64
 	var least []float64
-	unlike := 0
 	for _, r := range c.Rows {
 		in := cases[r.New.Row.Case]
 		p := in.pair(r.New.Row, r.Old.Row)
@@ -83,12 +82,6 @@ func (c *Changes) testPaired(cases map[string]*CaseResult) {
 		means := p.independent(values)
 		rows = append(rows, means)
 		least = append(least, p.explained(wall)*float64(len(means))/float64(max(1, len(values))))
-		if r.New.Row.Instrument != r.Old.Row.Instrument {
-			unlike++
-		}
-	}
-	if unlike > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows: the old side's instrument counts batches otherwise, which may be all of the difference", unlike, len(c.Rows)))
 	}
 	level := familyLevel / float64(max(1, len(c.Rows)))
 	for i, test := range stats.Moderated(rows, least, level, familyLevel) {
@@ -108,15 +101,11 @@ func (p *pair) explained(wall bool) float64 {
 		if len(now) != len(old) || len(now) < 2 {
 			continue
 		}
-		// A cost is a ratio of sums, in which a round counts by its share; the value of wall times is a
-		// mean of logarithms.
+		// How far a round moves the logarithm of the ratio of their sums.
 		meanNow, meanOld := stat.Mean(now, nil), stat.Mean(old, nil)
 		rounds := make([]float64, len(now))
 		for j := range rounds {
 			rounds[j] = now[j]/meanNow - old[j]/meanOld
-			if wall {
-				rounds[j] = math.Log(now[j] / old[j])
-			}
 		}
 		variances = append(variances, stat.Variance(rounds, nil)/float64(len(rounds)))
 	}

@@ -129,15 +129,6 @@ func TestGateIsNotBlind(t *testing.T) {
 				t.Errorf("%s: %s is %s at %+v", blind.name, r.New.Row.Name, r.Time, r.Ratio)
 			}
 		}
-		// Where the old side was measured by another instrument, that may be why.
-		for i := range rec.Rows {
-			if rec.Rows[i].OldOf == "" {
-				rec.Rows[i].Instrument = 2
-			}
-		}
-		if c := verdict.ComparePaired(rec, verdict.DefaultThresholds()); !strings.Contains(strings.Join(c.Warnings, "; "), "instrument counts batches otherwise") {
-			t.Errorf("%s: warnings %q", blind.name, c.Warnings)
-		}
 	}
 }
 
