@@ -18,14 +18,14 @@ var (
 		"order":     "an order",
 		"metrics":   "1,000 samples",
 		"blob":      "64 KiB",
-		"hello":     "a tiny request",
-		"traces":    "ten spans",
+		"hello":     "a hello",
+		"traces":    "traces",
 		"pod":       "a Pod",
-		"cluster":   "an Envoy Cluster",
+		"cluster":   "a Cluster",
 	}
 	operationNames = map[op]string{
 		opEncode:   "encoded",
-		opKept:     "encoded into a kept buffer",
+		opKept:     "kept buffer",
 		opDecode:   "decoded",
 		opSome:     "two fields read",
 		opReuse:    "decoded in place",
