@@ -96,11 +96,11 @@ func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSO
 	each := (rec.Run.Budget / time.Duration(len(rec.Cases()))).Round(time.Second / 10)
 	fmt.Fprintf(w, "%s on this machine: %d of %d comparisons, %v each, interval ±%.2f%% (median), duty %.0f%%\n\n",
 		c.Stage, c.Comparisons, len(rec.Cases()), each, 100*c.HalfWidth, 100*rec.Duty())
-	fmt.Fprintf(w, "%-9s%18s%18s%18s%18s\n", "", "called different", "interval holds", "gate regressed", "gate passed")
+	fmt.Fprintf(w, "%-9s%17s%17s%17s%17s\n", "", "called different", "interval holds", "gate regressed", "gate passed")
 	for _, s := range c.Sizes {
 		fmt.Fprintf(w, "%g%% slower", 100*s.By)
 		for _, r := range []rateForm{s.Different, s.Contained, s.Regressed, s.Passed} {
-			fmt.Fprintf(w, "%18s", fmt.Sprintf("%.1f%% (%.1f–%.1f)", 100*r.Value, 100*r.Low, 100*r.High))
+			fmt.Fprintf(w, "%17s", fmt.Sprintf("%.0f%% (%.0f–%.0f)", 100*r.Value, 100*r.Low, 100*r.High))
 		}
 		fmt.Fprintln(w)
 	}
