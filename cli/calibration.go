@@ -120,7 +120,7 @@ func sidesOf(rec *record.Record, compared []*verdict.CaseResult, by float64) *re
 	return run
 }
 
-// share is how often is holds.
+// share counts the elements for which is returns true.
 func share[T any](all []T, is func(T) bool) rateForm {
 	k, n := 0, len(all)
 	for _, one := range all {

@@ -194,7 +194,8 @@ func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, 
 	return rec, out, rec.Save(out)
 }
 
-// conduct has the conductor measure. Services that the entries need run meanwhile. It shows progress on standard error, for a calibration only on a terminal.
+// conduct has the conductor measure. Services that the entries need run meanwhile. It shows progress
+// on standard error, for a calibration only on a terminal.
 func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, rec *record.Record, out string) (err error) {
 	if conductor.Command, err = proc.Self("worker"); err != nil {
 		return err

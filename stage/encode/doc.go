@@ -18,8 +18,8 @@
 // modules, and lack those fields of message types that the value does not set. What is decoded of
 // them is not read, because these libraries decode every field at once.
 //
-// Except for benchmark and these four, a corpus of distinct messages is drawn from the run's seed. The operations
-// go through it in turn, so no codec benefits from seeing one message only.
+// Except for benchmark and these four, a corpus of distinct messages is drawn from the run's seed. The
+// operations go through it in turn, so no codec benefits from seeing one message only.
 //
 // # Operations
 //

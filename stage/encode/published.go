@@ -25,8 +25,8 @@ func publishedSuite() []lab.Case {
 	)
 }
 
-// publishedCases returns the cases of one sample, whose corpus is its bytes. No code reads the fields of
-// what was decoded, because none of these libraries leaves a field for later.
+// publishedCases returns the cases of one sample, whose corpus is its bytes. No code reads the fields
+// of what was decoded, because none of these libraries leaves a field for later.
 func publishedCases[V, H any, P vtMessage[V], Q pbfastMessage[H]](name, doc string) []lab.Case {
 	_, _, again := reference[copied, V, P](bind.Form[copied, V]{})
 	unmarshal := func(data []byte, m *copied) (err error) {

@@ -75,8 +75,8 @@ func (s *schema) runPlugin(plugin, parameter, dir string, files []*descriptorpb.
 	return s.runPluginOn([]string{path}, parameter, dir, files, names...)
 }
 
-// runPluginOn is runPlugin for the named files, or all but protobuf's own if none is named. Each file must come after
-// its imports. The plug-in is a program and its arguments.
+// runPluginOn is runPlugin for the named files, or all but protobuf's own if none is named. Each file
+// must come after its imports. The plug-in is a program and its arguments.
 func (s *schema) runPluginOn(plugin []string, parameter, dir string, files []*descriptorpb.FileDescriptorProto, names ...string) error {
 	if len(names) == 0 {
 		for _, file := range files {
