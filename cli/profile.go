@@ -100,7 +100,8 @@ func (f *profileFlags) summary(table *profile.Owners, names []string) (*profile.
 	for _, name := range names {
 		file, err := os.Open(name)
 		if err != nil && strings.Contains(name, "://") {
-			return nil, hinted(err, "fetch it first: curl -o cpu.pprof '"+strings.TrimSuffix(name, "/")+"/debug/pprof/profile?seconds=30'")
+			server, _, _ := strings.Cut(name, "/debug/pprof")
+			return nil, hinted(err, "fetch it first: curl -o cpu.pprof '"+strings.TrimSuffix(server, "/")+"/debug/pprof/profile?seconds=30'")
 		} else if err != nil {
 			return nil, err
 		}

@@ -79,16 +79,17 @@ func TestProfileWrongInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"good --with other.txt":  "--with other.txt: it has no rows with intervals that encode",
-		"empty":                  "empty: it is empty",
-		"page":                   `page: text, not a profile in pprof's format: it begins "<html><p>hello"`,
-		"text":                   `it begins "goroutine profile: total 7"`,
-		"heap":                   "heap: of allocations alone",
-		"cut":                    "cut: it is cut short",
-		"idle":                   "no samples of CPU time: profile for longer, or under load",
-		"bare":                   "no function names",
-		"http://localhost:6060/": "hint: fetch it first: curl -o cpu.pprof 'http://localhost:6060/debug/pprof/profile?seconds=30'",
-		"good --any-format":      "--any-format is for the changes that --with lists",
+		"good --with other.txt": "--with other.txt: it has no rows with intervals that encode",
+		"empty":                 "empty: it is empty",
+		"page":                  `page: text, not a profile in pprof's format: it begins "<html><p>hello"`,
+		"text":                  `it begins "goroutine profile: total 7"`,
+		"heap":                  "heap: of allocations alone",
+		"cut":                   "cut: it is cut short",
+		"idle":                  "no samples of CPU time: profile for longer, or under load",
+		"bare":                  "no function names",
+		"http://localhost:6060/debug/pprof/profile": "hint: fetch it first: curl -o cpu.pprof 'http://localhost:6060/debug/pprof/profile?seconds=30'",
+		"http://localhost:6060/":                    "hint: fetch it first: curl -o cpu.pprof 'http://localhost:6060/debug/pprof/profile?seconds=30'",
+		"good --any-format":                         "--any-format is for the changes that --with lists",
 	} {
 		var out, said bytes.Buffer
 		code := postage.run(t.Context(), append([]string{"profile"}, strings.Fields(args)...), strings.NewReader(""), &out, &said)

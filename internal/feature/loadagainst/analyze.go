@@ -1,7 +1,6 @@
 package loadagainst
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -207,7 +206,11 @@ func (l Limits) Set(text string) error {
 	limit, err := strconv.ParseFloat(number, 64)
 	at := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name })
 	if at < 0 || err != nil || !(limit >= 0) || math.IsInf(limit, 0) || !percent && limit != 0 {
-		return errors.New("want a figure and how much higher it may be, such as p99:5% or errors:0")
+		var names []string
+		for _, f := range figures {
+			names = append(names, f.Name)
+		}
+		return fmt.Errorf("want a figure and how much higher it may be, such as p99:5%% or errors:0; figures are %s", strings.Join(names, ", "))
 	}
 	if figures[at].Unit != share {
 		limit /= 100

@@ -142,6 +142,9 @@ func TestGate(t *testing.T) {
 			t.Errorf("%s: %v, want %v: %q", text, got, test.want, lines)
 		}
 	}
+	if err := (Limits{}).Set("p42:5%"); err == nil || !strings.Contains(err.Error(), "p99, mean, late, errors") {
+		t.Errorf("p42: %v", err)
+	}
 	for _, text := range []string{"p42:5%", "p99", "p99:5", "p99:-1%", "errors:x%"} {
 		if err := (Limits{}).Set(text); err == nil {
 			t.Errorf("%s is taken", text)
