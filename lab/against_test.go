@@ -128,9 +128,10 @@ func TestSideEnvironment(t *testing.T) {
 	t.Setenv("GODEBUG", "x=1")
 	r := &run{conductor: &Conductor{}, rec: &record.Record{Run: record.Run{GOMAXPROCS: 2, World: &record.World{Procs: 1, GOGC: 100}}}}
 	for want, of := range map[string]*Build{
-		"GOMAXPROCS=1 GOGC=100 GODEBUG=x=1,madvdontneed=0":                                {},
-		"GOMAXPROCS=1 GOGC=100 GODEBUG=x=1,madvdontneed=0 GOGC=400 GOMAXPROCS=4":          {Environment: []string{"GOGC=400", "GOMAXPROCS=4"}},
-		"GOMAXPROCS=1 GOGC=100 GODEBUG=x=1,madvdontneed=0 GODEBUG=x=1,madvdontneed=0,y=1": {Environment: []string{"GODEBUG=y=1"}},
+		"GOMAXPROCS=1 GODEBUG=x=1,madvdontneed=0 GOGC=off POSTAGE_GOGC=100":               nil,
+		"GOMAXPROCS=1 GODEBUG=x=1,madvdontneed=0 GOGC=100":                                {},
+		"GOMAXPROCS=1 GODEBUG=x=1,madvdontneed=0 GOGC=100 GOGC=400 GOMAXPROCS=4":          {Environment: []string{"GOGC=400", "GOMAXPROCS=4"}},
+		"GOMAXPROCS=1 GODEBUG=x=1,madvdontneed=0 GOGC=100 GODEBUG=x=1,madvdontneed=0,y=1": {Environment: []string{"GODEBUG=y=1"}},
 	} {
 		e := Entry{Case: &Case{}, Build: of}
 		if got := strings.Join(r.environment(&e), " "); got != want {

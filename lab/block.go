@@ -147,12 +147,9 @@ const proofBatches = 50
 
 // ready has a contender's process set the contender up, prove it, and fill its live heap.
 func (r *run) ready(ctx context.Context, child answerer, e *Entry) (reply, error) {
-	world, q := r.rec.Run.World, request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed}
-	if world != nil && inWorld(*e) && e.Build == nil { // a side's program may not know of it
-		q.GOGC = world.GOGC
-	}
-	answer, err := child.ask(ctx, q, max(r.conductor.setUpPatience(), proofBatches*e.Case.Batch))
-	if err == nil && world != nil && world.LiveHeap > 0 && inWorld(*e) {
+	open := request{Op: opOpen, Row: e.asked(), Seed: r.rec.Run.Seed}
+	answer, err := child.ask(ctx, open, max(r.conductor.setUpPatience(), proofBatches*e.Case.Batch))
+	if world := r.rec.Run.World; err == nil && world != nil && world.LiveHeap > 0 && inWorld(*e) {
 		_, err = child.ask(ctx, request{Op: opPopulate, Bytes: world.LiveHeap}, r.conductor.setUpPatience())
 	}
 	return answer, err

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"postage/internal/sys/proc"
 	"postage/internal/verdict"
 	"postage/record"
 )
@@ -270,20 +271,19 @@ func (c *Conductor) batchPatience(expected time.Duration) time.Duration {
 
 // environment is what an entry's worker is started with.
 func (r *run) environment(e *Entry) []string {
-	procs, debug := r.rec.Run.GOMAXPROCS, os.Getenv("GODEBUG")
+	procs, gogc, debug := r.rec.Run.GOMAXPROCS, os.Getenv("GOGC"), os.Getenv("GODEBUG")
 	environment := append([]string(nil), r.conductor.Environment...)
 	if world := r.rec.Run.World; world != nil && inWorld(*e) {
-		procs = world.Procs
+		procs, gogc = world.Procs, strconv.Itoa(world.GOGC)
 		// A worker's heap has just been larger than what it needs now. The runtime must not give
 		// that memory back, as batches would have to fetch it again.
 		debug = strings.TrimPrefix(debug+",madvdontneed=0", ",")
-		gogc := strconv.Itoa(world.GOGC)
-		if e.Build == nil {
-			gogc = "off" // until it is opened: collections before that take a fifth of a start
-		}
-		environment = append(environment, "GOGC="+gogc, "GODEBUG="+debug)
+		environment = append(environment, "GODEBUG="+debug)
 	}
-	if e.Build != nil { // even if the world says otherwise
+	if e.Build == nil {
+		environment = append(environment, proc.LaterGOGC(gogc)...)
+	} else { // even if the world says otherwise; an old side's program may not know of a later GOGC
+		environment = append(environment, "GOGC="+gogc)
 		for _, v := range e.Build.Environment {
 			if own, ok := strings.CutPrefix(v, "GODEBUG="); ok {
 				v = "GODEBUG=" + debug + "," + own

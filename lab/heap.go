@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -22,12 +23,17 @@ const nodeBytes = 48 + 24
 
 var live *node // what populate made
 
-// populate fills so many bytes of heap with a tree of small nodes, which stay alive.
+// populate fills so many bytes of heap with a tree of small nodes, which stay alive. It collects once,
+// when the heap has been as large as it gets before the next collection.
 func populate(bytes int64) {
-	before := debug.SetGCPercent(-1)
+	var m runtime.MemStats
+	percent := debug.SetGCPercent(-1)
 	live = tree(int(bytes / nodeBytes))
 	runtime.KeepAlive(live)
-	debug.SetGCPercent(before)
+	runtime.ReadMemStats(&m)
+	allocate(float64(m.HeapAlloc) * float64(percent) / 100)
+	debug.SetGCPercent(percent)
+	runtime.GC()
 }
 
 func tree(nodes int) *node {
@@ -38,18 +44,21 @@ func tree(nodes int) *node {
 	return &node{left: tree(left), right: tree(nodes - 1 - left), text: string(make([]byte, 24))}
 }
 
-// Collect collects garbage and then allocates a part of what the heap has room for, so that a
-// block's first batch begins anywhere in a collector's cycle. Before that it allocates as much as a
-// whole cycle, because memory takes a page fault the first time that a process uses it.
+// Collect allocates a part of what is allocated from one collection to the next, so that a block's
+// first batch begins anywhere in a collector's cycle. If the heap has never been as large as at the
+// end of a cycle, it is made so before, because memory takes a page fault the first time that a
+// process uses it.
 func (w *worker) Collect(_ context.Context, part float64) error {
 	var m runtime.MemStats
-	percent := debug.SetGCPercent(-1)
-	runtime.ReadMemStats(&m)
-	allocate(float64(m.HeapAlloc) * float64(percent) / 100)
-	debug.SetGCPercent(percent)
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	allocate(part * (float64(m.NextGC) - float64(m.HeapAlloc)))
+	if runtime.ReadMemStats(&m); m.NextGC == math.MaxUint64 { // GOGC=off
+		return nil
+	}
+	if used := m.HeapSys - m.HeapReleased; used < m.NextGC {
+		percent := debug.SetGCPercent(-1)
+		allocate(float64(m.NextGC) - float64(m.HeapAlloc))
+		debug.SetGCPercent(percent)
+	}
+	allocate(part * (float64(m.NextGC) - float64(metric("/gc/heap/live:bytes"))))
 	return nil
 }
 
@@ -68,8 +77,11 @@ func allocate(bytes float64) {
 var garbage []byte // so that it is allocated on the heap
 
 // collections is how many collections the process has ended.
-func collections() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+func collections() uint64 { return metric("/gc/cycles/total:gc-cycles") }
+
+// metric is one of package runtime/metrics.
+func metric(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }

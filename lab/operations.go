@@ -37,7 +37,7 @@ func leastOps(i Instance) int {
 }
 
 // calibrating is how many batches of one size calibrate runs.
-const calibrating = 5
+const calibrating = 4
 
 // calibrate finds the number of operations that take the target time. Contenders must have batches
 // of about the same time, because each begins with caches that others have used.

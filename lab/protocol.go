@@ -29,7 +29,6 @@ type request struct {
 	Block    int    `json:"block,omitempty"` // of the case; draws where in its cycle the heap begins
 	N        int    `json:"n,omitempty"`
 	TargetNS int64  `json:"target_ns,omitempty"`
-	GOGC     int    `json:"gogc,omitempty"` // open: nothing was collected before
 	Bytes    int64  `json:"bytes,omitempty"`
 }
 

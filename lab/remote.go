@@ -109,8 +109,9 @@ func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer re
 // warmPart is how many times smaller than a batch each of a warm-up's two batches is.
 const warmPart = 4
 
-// warm runs two short batches that do not count, and collects garbage between them: what has just
-// been opened, or has lost its pools to a collection, is slower at first.
+// warm runs two short batches that do not count, and between them goes on to where the block begins
+// in the collector's cycle: what has just been opened, or has lost its pools to a collection, is
+// slower at first.
 func warm(ctx context.Context, r request, c interface {
 	Batch(ctx context.Context, n int) (*Batch, error)
 	Collect(ctx context.Context, part float64) error

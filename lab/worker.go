@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"runtime"
 	"runtime/debug"
@@ -92,10 +91,7 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 	if !ok {
 		return reply{}, fmt.Errorf("%s %q", noSuchRow, r.Row)
 	}
-	if r.GOGC > 0 {
-		debug.SetGCPercent(r.GOGC)
-		os.Setenv("GOGC", fmt.Sprint(r.GOGC)) // for its own children
-	}
+	proc.TakeGOGC()
 	w.goroutines = runtime.NumGoroutine()
 	instance, err := e.Contender.Open(ctx, Env{Seed: r.Seed})
 	if err != nil {

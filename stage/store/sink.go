@@ -173,7 +173,7 @@ func serveSink(stdin io.Reader, stdout io.Writer) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("store: sink: %w", err), tcp.Close())
 	}
-	kept := &capture{}
+	kept := &capture{path: filepath.Join(dir, "captured")}
 	// The process ends with its connections, so nothing waits for these goroutines.
 	for _, l := range []net.Listener{tcp, unix} {
 		defer l.Close()
@@ -181,48 +181,48 @@ func serveSink(stdin io.Reader, stdout io.Writer) (err error) {
 	}
 	return proc.Serve(in, stdout, sinkAddress{dir, port}, func(question json.RawMessage) (any, error) {
 		var a sinkAnswer
+		var err error
 		switch string(question) {
 		case `"capture"`:
-			kept.start()
+			err = kept.start()
 		case `"captured"`:
-			a.Capture = filepath.Join(dir, "captured")
-			if err := os.WriteFile(a.Capture, kept.stop(), 0o600); err != nil {
-				return nil, err
-			}
+			a.Capture, err = kept.path, kept.stop()
 		}
 		if cpu, known := proc.CPU(); known {
 			a.CPU = &cpu
 		}
-		return a, nil
+		return a, err
 	})
 }
 
-// capture keeps what connections receive while it is on.
+// capture keeps what connections receive while it is on, in a file.
 type capture struct {
-	mu       sync.Mutex
-	on       bool
-	received []byte
+	path string
+	mu   sync.Mutex
+	file *os.File // nil while it is off
+	err  error    // of the first write that failed
 }
 
-func (c *capture) start() {
+func (c *capture) start() (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.on, c.received = true, nil
+	c.file, c.err = os.Create(c.path)
+	return c.err
 }
 
-func (c *capture) stop() []byte {
+func (c *capture) stop() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	received := c.received
-	c.on, c.received = false, nil
-	return received
+	err := errors.Join(c.err, c.file.Close())
+	c.file = nil
+	return err
 }
 
 func (c *capture) see(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.on {
-		c.received = append(c.received, p...)
+	if c.file != nil && c.err == nil {
+		_, c.err = c.file.Write(p)
 	}
 }
 

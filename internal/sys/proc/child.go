@@ -82,7 +82,7 @@ func StartServer(ctx context.Context, name string, config, ready any) (*Child, e
 	if err != nil {
 		return nil, err
 	}
-	p, err := Open(Command{Who: "the server", Args: self})
+	p, err := Open(Command{Who: "the server", Args: self, Environment: LaterGOGC(os.Getenv("GOGC"))})
 	if err != nil {
 		return nil, err
 	}

@@ -2,19 +2,44 @@ package proc
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // Server is the main function of a process that [StartServer] started: it reads its configuration
 // with ReadConfig, if it has one, starts serving, and calls Serve.
 type Server func(stdin io.Reader, stdout io.Writer) error
+
+// ownGOGC is the variable that has the GOGC of a process of this program from [TakeGOGC] on.
+const ownGOGC = "POSTAGE_GOGC"
+
+// LaterGOGC is the environment of a process of this program that takes its GOGC by [TakeGOGC]. Until
+// then nothing is collected: that would take a third of the time in which the program starts.
+func LaterGOGC(gogc string) []string { return []string{"GOGC=off", ownGOGC + "=" + gogc} }
+
+// TakeGOGC sets GOGC to what [LaterGOGC] was given, also for processes that this one starts.
+func TakeGOGC() {
+	gogc, given := os.LookupEnv(ownGOGC)
+	if !given {
+		return
+	}
+	percent, err := strconv.Atoi(cmp.Or(gogc, "100"))
+	if err != nil { // off
+		percent = -1
+	}
+	debug.SetGCPercent(percent)
+	os.Setenv("GOGC", gogc)
+	os.Unsetenv(ownGOGC)
+}
 
 // serveCommand is the argument of a program that is to serve; the server's name follows.
 const serveCommand = "serve"
@@ -27,6 +52,7 @@ func ServeNamed(servers map[string]Server, name string, stdin io.Reader, stdout 
 		return fmt.Errorf("serve: there is no server %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(servers)), ", "))
 	}
 	os.Stdout = os.Stderr
+	TakeGOGC()
 	return serve(stdin, stdout)
 }
 
