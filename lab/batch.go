@@ -57,7 +57,7 @@ func timed(instance Instance, n, others int, goesOn bool, instructions *proc.Ins
 
 	if going = goesOn && collecting(); !going {
 		awaitCollection()
-		if others > 0 && runtime.NumGoroutine() > others || collections() > uint64(memBefore.NumGC) {
+		if others > 0 && runtime.NumGoroutine() > others || metric(collections) > uint64(memBefore.NumGC) {
 			settle() // sweeping follows a collection, during the next batches or while none runs
 		}
 	}

@@ -147,7 +147,7 @@ func (a *allocating) Counters() (map[string]float64, error) {
 	faults, err := strconv.ParseFloat(fields[9], 64)
 	collected := 0.0
 	if a.ran { // else it is what is taken from it
-		collected = float64(collections())
+		collected = float64(metric(collections))
 	}
 	return map[string]float64{"faults/op": faults, "collections": collected}, err
 }

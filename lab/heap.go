@@ -23,15 +23,13 @@ const nodeBytes = 48 + 24
 
 var live *node // what populate made
 
-// populate fills so many bytes of heap with a tree of small nodes, which stay alive. It collects once,
-// when the heap has been as large as it gets before the next collection.
+// populate makes a tree of so many bytes, which stays alive, and collects once.
 func populate(bytes int64) {
 	var m runtime.MemStats
 	percent := debug.SetGCPercent(-1)
 	live = tree(int(bytes / nodeBytes))
-	runtime.KeepAlive(live)
 	runtime.ReadMemStats(&m)
-	allocate(float64(m.HeapAlloc) * float64(percent) / 100)
+	allocate(float64(m.HeapAlloc) * float64(percent) / 100) // see Collect
 	debug.SetGCPercent(percent)
 	runtime.GC()
 }
@@ -76,8 +74,7 @@ func allocate(bytes float64) {
 
 var garbage []byte // so that it is allocated on the heap
 
-// collections is how many collections the process has ended.
-func collections() uint64 { return metric("/gc/cycles/total:gc-cycles") }
+const collections = "/gc/cycles/total:gc-cycles" // that the process has ended
 
 // metric is one of package runtime/metrics.
 func metric(name string) uint64 {

@@ -33,9 +33,9 @@ func (t *turns) took(rows int, fixed, round time.Duration) {
 type goal struct{ blocks, rounds int }
 
 // goals are tried in order: the first that there is time for. With eight blocks Student's interval
-// is a fifth wider than with many, with six a third, with four six tenths. A block of twelve rounds
-// takes two or three times as long as setting it up. In eight rounds a row that allocates meets some
-// collections of garbage: with fewer its blocks differ by more (docs/evidence/method.md, Rounds).
+// is a fifth wider than with many, with six a third, with four six tenths. Twelve rounds take twice
+// as long as setting up. In fewer than eight, a row that allocates meets too few collections of
+// garbage (docs/evidence/method.md, Rounds).
 var goals = []goal{{8, 12}, {7, 12}, {6, 12}, {6, 8}, {5, 8}, {stats.MinBlocks, fewestRounds}}
 
 // scaled is how many rounds a block of this case has where other cases have rounds. It has fewer if
