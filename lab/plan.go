@@ -18,10 +18,10 @@ const (
 	// budget may bring it down to.
 	DefaultRounds = 16
 	fewestRounds  = 6
+	firstRounds   = 8 // of a case's first block, as nobody knows yet how long it takes
 	// leastRounds is how many rounds a block of long batches has at least.
 	leastRounds = 4
-	// setUpEstimate is what starting, proving and ending one worker takes, before the
-	// run knows better.
+	// setUpEstimate is what setting up and ending one worker takes, before the run knows better.
 	setUpEstimate = 80 * time.Millisecond
 	// setUpBatches is the same in batches, for cases whose batches are long.
 	setUpBatches = 5

@@ -149,6 +149,9 @@ func next(cases []*turns, left time.Duration) (best *turns, rounds int) {
 	if behind(best) > 0 {
 		rounds = g.rounds
 	}
+	if len(best.round) == 0 && best.layouts == 0 {
+		rounds = min(rounds, firstRounds)
+	}
 	for rounds > fewestRounds && best.takes(rounds) > left {
 		rounds--
 	}
@@ -157,9 +160,6 @@ func next(cases []*turns, left time.Duration) (best *turns, rounds int) {
 
 // gain is how much one more second narrows the case's widest interval.
 func (t *turns) gain() float64 {
-	if math.IsInf(t.halfWidth, 1) {
-		return 1 / t.takes(DefaultRounds).Seconds()
-	}
 	return t.halfWidth * (1 - width(t.blocks+1)/width(t.blocks)) / max(1e-9, t.takes(DefaultRounds).Seconds())
 }
 
