@@ -414,11 +414,11 @@ func TestSameCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		changed, err := now.Changed(t.Context(), opened.All[0].Commit)
+		changed, err := now.code.Source.Changed(t.Context(), opened.All[0].Source.Commit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		said, err := leaveSame(t.Context(), now, &side{Side: opened.All[0]}, changed)
+		said, err := leaveSame(t.Context(), now, &side{code: opened.All[0]}, changed)
 		if err != nil {
 			t.Fatal(err)
 		}
