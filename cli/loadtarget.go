@@ -56,7 +56,7 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 		}
 		t.Requests, pacer = replay.Requests, replay.Pacer()
 	case u == nil:
-		if stop, err = f.builtIn(cmd.Context(), t); err != nil {
+		if stop, err = builtIn(cmd.Context(), t); err != nil {
 			return nil, nil, stop, err
 		}
 	default:
@@ -205,7 +205,7 @@ func (f *loadFlags) trust() (*tls.Config, error) {
 }
 
 // builtIn starts the built-in server and makes it the target.
-func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() error, err error) {
+func builtIn(ctx context.Context, t *load.Target) (stop func() error, err error) {
 	server, err := greeter.Start(ctx, greeter.Config{Server: "nethttp", Body: "json"})
 	if err != nil {
 		return func() error { return nil }, err
