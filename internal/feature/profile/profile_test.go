@@ -169,8 +169,8 @@ func TestMainModuleAndLabel(t *testing.T) {
 	if s := must(Summarize(table, []*Source{source})); s.Own.Value != 5.0/8 {
 		t.Errorf("%v is own code", s.Own)
 	}
-	if err := source.Labelled("endpoint=/put"); err != nil || len(source.Sample) != 1 {
-		t.Errorf("%v: %d samples", err, len(source.Sample))
+	if err := source.Labelled("endpoint=/put"); err != nil || len(source.pprof.Sample) != 1 {
+		t.Errorf("%v: %d samples", err, len(source.pprof.Sample))
 	}
 	if err := source.Labelled("endpoint=/get"); err == nil || err.Error() != "test: no sample has the label endpoint=/get: there is /put" {
 		t.Error(err)
@@ -325,7 +325,7 @@ func TestKinds(t *testing.T) {
 		for i := range c.types {
 			p.SampleType = append(p.SampleType, &c.types[i])
 		}
-		s := &Source{Name: "test", Profile: p, count: -1}
+		s := &Source{Name: "test", pprof: p, count: -1}
 		got := ""
 		if err := s.kind(); err != nil {
 			got = err.Error()
