@@ -66,7 +66,7 @@ func (c *quicClient) close() error {
 
 // quicStream is the only stream of a connection; both are closed together.
 type quicStream struct {
-	*quic.Stream
+	io.ReadWriter
 	conn *quic.Conn
 }
 
