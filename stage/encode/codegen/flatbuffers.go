@@ -75,9 +75,9 @@ func flatCreate(fd protoreflect.FieldDescriptor, value string) string {
 	case isMessage(fd):
 		return fmt.Sprintf("flatBuild%s(%s, b)", fd.Message().Name(), address(value))
 	case isBytes(fd):
-		return "b.CreateByteVector(" + value + ")"
+		return "b.Builder.CreateByteVector(" + value + ")"
 	}
-	return "b.CreateString(" + value + ")"
+	return "b.Builder.CreateString(" + value + ")"
 }
 
 // flatScalar returns a scalar in its type in FlatBuffers.
