@@ -46,6 +46,26 @@ func (g *ground) write(files map[string]string) {
 	}
 }
 
+// binary builds the tests of the package there.
+func (g *ground) binary() *Binary {
+	g.Helper()
+	g.Setenv("GOWORK", "off")
+	source, err := build.WorkingTree(g.Context(), g.folder)
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.Cleanup(func() { source.Close() })
+	packages, err := Find(g.Context(), source, []string{"."}, false)
+	if err != nil {
+		g.Fatal(err)
+	}
+	binary, err := Build(g.Context(), &build.Side{Source: source}, packages[0], 1)
+	if err != nil {
+		g.Fatal(err)
+	}
+	return binary
+}
+
 // git runs it in a folder below.
 func (g *ground) git(below string, args ...string) {
 	g.Helper()
@@ -239,20 +259,7 @@ func BenchmarkB(b *testing.B) { runs(b) }
 
 func BenchmarkOnly(b *testing.B) {}
 `})
-	t.Setenv("GOWORK", "off")
-	source, err := build.WorkingTree(t.Context(), g.folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer source.Close()
-	packages, err := Find(t.Context(), source, []string{"."}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary, err := Build(t.Context(), &build.Side{Source: source}, packages[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := g.binary()
 	for pattern, want := range map[string][]string{
 		"Only|A/size=2":      {"A/size=2", "Only"},
 		"[AB]$/=1|B$/=2":     {"A/size=1", "B/size=1", "B/size=2"},
