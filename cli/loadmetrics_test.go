@@ -42,7 +42,10 @@ func loaded(t *testing.T, told func(load.Interval)) *load.Result {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	r, err := load.Run(t.Context(), load.Plan{Pacer: load.Constant{Rate: 100, For: time.Second}, Lines: pool.Lines, Every: 100 * time.Millisecond, Told: told})
+	r, err := load.Run(t.Context(), load.Plan{
+		Pacer: load.Constant{Rate: 100, For: time.Second}, Lines: pool.Lines,
+		Every: 100 * time.Millisecond, Told: told,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,11 @@ func refuseProxy(t *load.Target) error {
 
 // bareTarget is a target without a URL.
 func (f *loadFlags) bareTarget() (t *load.Target, err error) {
-	t = &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ProtoPaths: f.protoPaths, ConnectTo: f.connectTo}
+	t = &load.Target{
+		Proto: f.proto, Conns: f.conns, Streams: f.streams, ConnectTo: f.connectTo,
+		Timeout: f.timeout, Cookies: f.cookies,
+		RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ProtoPaths: f.protoPaths,
+	}
 	t.Request.Header = http.Header{}
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")

@@ -100,7 +100,10 @@ type dialed struct {
 func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error), add func(l *loop) lane) (err error) {
 	loops, all := min(cmp.Or(t.Loops, runtime.GOMAXPROCS(0)), t.Conns), new(atomic.Int64)
 	for i := range loops {
-		l := &loop{meter: t.meter, expiry: expiry{timeout: t.Timeout}, buffers: buffers{in: make([]byte, 64<<10)}}
+		l := &loop{
+			meter: t.meter, expiry: expiry{timeout: t.Timeout},
+			buffers: buffers{in: make([]byte, 64<<10)},
+		}
 		if l.poller, err = newPoller(); err != nil {
 			return err
 		}

@@ -263,7 +263,10 @@ func TestHalfClosed(t *testing.T) {
 
 // A request that the server refuses is an error that gives the server's reason.
 func TestRefusedRequest(t *testing.T) {
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(), connectProto("http1"), connectProto("http2"), grpcWeb("http2")} {
+	for _, tr := range []*transport{
+		netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(),
+		connectProto("http1"), connectProto("http2"), grpcWeb("http2"),
+	} {
 		in := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.Refuse = true })
 		err := in.Prove(context.Background())
 		t.Logf("%s: %v", tr.name, err)

@@ -69,7 +69,10 @@ func (g *ground) binary() *Binary {
 // git runs it in a folder below.
 func (g *ground) git(below string, args ...string) {
 	g.Helper()
-	args = append([]string{"-C", filepath.Join(g.folder, below), "-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"}, args...)
+	args = append([]string{
+		"-C", filepath.Join(g.folder, below), "-c", "user.name=test",
+		"-c", "user.email=test@example.org", "-c", "init.defaultBranch=main",
+	}, args...)
 	if text, err := exec.Command("git", args...).CombinedOutput(); err != nil {
 		g.Fatalf("git %v: %v\n%s", args, err, text)
 	}
@@ -448,7 +451,10 @@ func TestSameCode(t *testing.T) {
 
 // What go vet thinks of a test is not asked, and an overlay of the user's is refused.
 func TestBuildFlags(t *testing.T) {
-	g := onGround(t, map[string]string{"go.mod": goMod, "overlay.json": "{}", "m_test.go": tests("m", "\tif b.N < 0 {\n\t\tb.Fatalf(\"%d\", \"vet\")\n\t}")})
+	g := onGround(t, map[string]string{
+		"go.mod": goMod, "overlay.json": "{}",
+		"m_test.go": tests("m", "\tif b.N < 0 {\n\t\tb.Fatalf(\"%d\", \"vet\")\n\t}"),
+	})
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-count=1 -overlay=overlay.json")
 	if set, err := g.found("", Options{}); err != nil || len(set.Notes) != 1 || !strings.Contains(set.Notes[0], "go build takes one -overlay") {
@@ -579,7 +585,10 @@ func TestNewTestsOnOldCode(t *testing.T) {
 	// A test that is no benchmark may need the new code.
 	g.write(map[string]string{"a/c_test.go": "package a\n\nimport \"testing\"\n\nfunc TestMore(*testing.T) { more() }\n"})
 	g.want(old(false), "Bench/pkg=a/Both ", "Bench/pkg=a/New ", "example.org/m/a: the old code runs the new benchmarks")
-	g.write(map[string]string{"a/c_test.go": "package a\n", "a/b_test.go": has("New", "two()"), "a/a.go": "package a\n\nconst is = 1\n\nfunc two() int { return 1 }\n"})
+	g.write(map[string]string{
+		"a/c_test.go": "package a\n", "a/b_test.go": has("New", "two()"),
+		"a/a.go": "package a\n\nconst is = 1\n\nfunc two() int { return 1 }\n",
+	})
 	g.want(old(false), "Bench/pkg=a/Both ", isNew,
 		"example.org/m/a: each side runs its own tests, as the new ones do not run on the old code: go test: exit status 1: # example.org/m/a [example.org/m/a.test]\na/b_test.go:7:11: undefined: two")
 }

@@ -141,7 +141,10 @@ func (o *Options) find(ctx context.Context, one *build.Side, old bool) (*side, e
 	if err != nil {
 		return nil, one.Wrap(err)
 	}
-	return &side{code: one, packages: packages, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}, nil
+	return &side{
+		code: one, packages: packages,
+		binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{},
+	}, nil
 }
 
 // label is the side's revision as it was asked for, or what the side is called otherwise.

@@ -88,7 +88,10 @@ func (s *Side) Build(ctx context.Context, target Target, layouts int, arguments 
 	if err != nil {
 		return nil, err
 	}
-	b := &lab.Build{Name: inName(s.Label()), Commit: s.Source.Commit, Environment: s.Environment, Modules: lab.ModulesOf(info)}
+	b := &lab.Build{
+		Name: inName(s.Label()), Commit: s.Source.Commit,
+		Environment: s.Environment, Modules: lab.ModulesOf(info),
+	}
 	s.Go = info.GoVersion
 	for _, program := range programs {
 		b.Commands = append(b.Commands, append([]string{program}, arguments...))

@@ -382,11 +382,17 @@ func TestLargeProfile(t *testing.T) {
 	p.Function = nil
 	draw := rand.New(rand.NewPCG(1, 2))
 	for i := range 100_000 {
-		fn := &profile.Function{ID: uint64(i + 1), Name: fmt.Sprintf("example.com/shop/orders.(*Server).handle%d", i), Filename: fmt.Sprintf("/src/shop/orders/%d.go", i/100)}
+		fn := &profile.Function{
+			ID: uint64(i + 1), Name: fmt.Sprintf("example.com/shop/orders.(*Server).handle%d", i),
+			Filename: fmt.Sprintf("/src/shop/orders/%d.go", i/100),
+		}
 		if i%10 == 0 {
 			fn.Name, fn.Filename = "encoding/json.decode"+fmt.Sprint(i), "/usr/local/go/src/encoding/json/decode.go"
 		}
-		p.Function, p.Location = append(p.Function, fn), append(p.Location, &profile.Location{ID: fn.ID, Line: []profile.Line{{Function: fn, Line: int64(i)}}})
+		p.Function = append(p.Function, fn)
+		p.Location = append(p.Location, &profile.Location{
+			ID: fn.ID, Line: []profile.Line{{Function: fn, Line: int64(i)}},
+		})
 	}
 	for range 800_000 {
 		stack := make([]*profile.Location, 40)

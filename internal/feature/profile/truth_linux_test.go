@@ -150,7 +150,10 @@ func TestKnownShares(t *testing.T) {
 		name := truthName(&p)
 		found[name] += float64(sample.Value[1]) / s.total
 	}
-	truth := map[string]float64{"in the background": (all - thread).Seconds() / all.Seconds(), "own code": own.spent.Seconds() / all.Seconds()}
+	truth := map[string]float64{
+		"in the background": (all - thread).Seconds() / all.Seconds(),
+		"own code":          own.spent.Seconds() / all.Seconds(),
+	}
 	for _, p := range parts {
 		if p.name == "MarshalJSON" {
 			truth["encode JSON"] = (p.spent - own.spent).Seconds() / all.Seconds()
@@ -158,7 +161,9 @@ func TestKnownShares(t *testing.T) {
 		}
 		truth[p.name] += p.spent.Seconds() / all.Seconds()
 	}
-	truth["garbage of messages"], found["garbage of messages"] = (parts[0].bytes+parts[1].bytes+parts[2].bytes)/(read("/gc/heap/allocs:bytes")-allocated), *s.MessagesGarbage
+	ofMessages := parts[0].bytes + parts[1].bytes + parts[2].bytes
+	truth["garbage of messages"] = ofMessages / (read("/gc/heap/allocs:bytes") - allocated)
+	found["garbage of messages"] = *s.MessagesGarbage
 	// Where processors are short, a thread waits with a timer that has ended, and of several ends
 	// one is sampled: a sixth are lost beside four other processes, which can all be of one part.
 	lost := max(0, 1-s.samples*time.Duration(one.pprof.Period).Seconds()/all.Seconds())

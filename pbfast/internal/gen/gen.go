@@ -49,7 +49,10 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, m *model, option
 	if len(messages) == 0 {
 		return
 	}
-	g := &generator{&source{own: file.GoImportPath, imports: map[protogen.GoImportPath]string{}}, m, foreign{file: file}}
+	g := &generator{
+		source: &source{own: file.GoImportPath, imports: map[protogen.GoImportPath]string{}},
+		model:  m, foreign: foreign{file: file},
+	}
 	for _, msg := range messages {
 		if options.has("pbfast") {
 			facade{g}.faces(msg)

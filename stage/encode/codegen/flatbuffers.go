@@ -52,7 +52,10 @@ func flatElem(fd protoreflect.FieldDescriptor) string {
 	case protoreflect.BytesKind:
 		return "[ubyte]"
 	}
-	return map[string]string{"float32": "float", "float64": "double", "int32": "int", "int64": "long", "uint32": "uint", "uint64": "ulong", "bool": "bool"}[goScalar(fd)]
+	return map[string]string{
+		"float32": "float", "float64": "double", "bool": "bool",
+		"int32": "int", "int64": "long", "uint32": "uint", "uint64": "ulong",
+	}[goScalar(fd)]
 }
 
 // flatHeld reports whether a value is stored by reference.
