@@ -87,7 +87,10 @@ func refuseProxy(t *load.Target) error {
 	if err != nil || proxy == nil {
 		return err
 	}
-	return hinted(fmt.Errorf("the environment names a proxy for %s, %s, and load connects directly", u.Host, proxy.Redacted()), "add the host to NO_PROXY, or load the proxy with --connect-to "+proxy.Host)
+	return hinted(
+		fmt.Errorf("the environment names a proxy for %s, %s, and load connects directly", u.Host, proxy.Redacted()),
+		"add the host to NO_PROXY, or load the proxy with --connect-to "+proxy.Host,
+	)
 }
 
 // bareTarget is a target without a URL.

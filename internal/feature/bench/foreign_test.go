@@ -301,7 +301,8 @@ func TestLost(t *testing.T) {
 	g := onGround(t, map[string]string{
 		"go.mod":           goMod,
 		"builds/m_test.go": tests("m", ""),
-		"m_test.go":        file + of("Fails", "") + of("Failed", "\tb.Fatal()\n") + of("Ends", one+two) + of("Gone", ""),
+		"m_test.go": file + of("Fails", "") + of("Failed", "\tb.Fatal()\n") +
+			of("Ends", one+two) + of("Gone", ""),
 	})
 	t.Setenv("GOWORK", "off")
 	g.commit("")

@@ -38,7 +38,8 @@ func leaveSame(ctx context.Context, now, old *side, changed []string) (said stri
 	for _, p := range now.packages {
 		paths = append(paths, p.Path)
 	}
-	all, err := goList(ctx, now.code.Source, paths, "-test", "-deps", "-json=ImportPath,Dir,Standard,Module,Deps,CgoFiles,SFiles,EmbedPatterns,TestEmbedPatterns,XTestEmbedPatterns")
+	all, err := goList(ctx, now.code.Source, paths, "-test", "-deps",
+		"-json=ImportPath,Dir,Standard,Module,Deps,CgoFiles,SFiles,EmbedPatterns,TestEmbedPatterns,XTestEmbedPatterns")
 	if err != nil {
 		return "", err
 	}
