@@ -192,7 +192,7 @@ func runBench(cmd *cobra.Command, packages []string, flags *benchFlags) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	if strings.HasSuffix(set.Now().Commit, build.Dirty) && !flags.one() {
+	if strings.HasSuffix(set.Now().Source.Commit, build.Dirty) && !flags.one() {
 		say(cmd, "the new side is the working tree, with changes that are not committed")
 	}
 	run := record.Run{Patterns: flags.arguments(cmd, packages)}

@@ -198,7 +198,7 @@ func (f *loadFlags) search(cmd *cobra.Command, plan load.Plan, asserts []load.Ob
 
 // shows reports whether a result shows what it was asked for: latencies or, at maximum rate, the
 // throughput. With assertions it is enough that requests were sent on time.
-func (f *loadFlags) shows(cmd *cobra.Command, result *load.Result, asserts []load.Objective) bool {
+func shows(cmd *cobra.Command, result *load.Result, asserts []load.Objective) bool {
 	if result.Rate == 0 {
 		return true
 	}
@@ -238,7 +238,7 @@ func (f *loadFlags) write(cmd *cobra.Command, result *load.Result, asserts []loa
 		say(cmd, "--assert '%v': %s", o, cmp.Or(why, "kept"))
 	}
 	// An assertion about errors says how many are allowed.
-	if !kept || result.Failed() > 0 && !judged || !f.shows(cmd, result, asserts) {
+	if !kept || result.Failed() > 0 && !judged || !shows(cmd, result, asserts) {
 		return errFailedRow
 	}
 	return nil

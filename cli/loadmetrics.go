@@ -69,13 +69,13 @@ type loadExport struct {
 	server *http.Server
 }
 
-// openExport listens where --prometheus says. It returns nil without it.
-func (f *loadFlags) openExport() (*loadExport, error) {
-	if f.prometheus == "" {
+// openExport listens on --prometheus's address. It returns nil without one.
+func openExport(address string) (*loadExport, error) {
+	if address == "" {
 		return nil, nil
 	}
 	registry := prometheus.NewPedanticRegistry()
-	listener, err := net.Listen("tcp", f.prometheus)
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--prometheus: %w", err)
 	}

@@ -42,7 +42,10 @@ func loaded(t *testing.T, told func(load.Interval)) *load.Result {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	r, err := load.Run(t.Context(), load.Plan{Pacer: load.Constant{Rate: 100, For: time.Second}, Lines: pool.Lines, Every: 100 * time.Millisecond, Told: told})
+	r, err := load.Run(t.Context(), load.Plan{
+		Pacer: load.Constant{Rate: 100, For: time.Second}, Lines: pool.Lines,
+		Every: 100 * time.Millisecond, Told: told,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,8 +176,7 @@ func TestLoadPrometheus(t *testing.T) {
 		}
 		return fmt.Sprint(answer.Data.Result[0].Value[1])
 	}
-	f := loadFlags{proto: "http1", prometheus: scraped}
-	e, err := f.openExport()
+	e, err := openExport(scraped)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,8 +199,7 @@ func TestLoadPrometheus(t *testing.T) {
 
 // An address that cannot be listened on is said at once.
 func TestLoadPrometheusRefused(t *testing.T) {
-	f := loadFlags{prometheus: "nowhere"}
-	if _, err := f.openExport(); err == nil || !strings.Contains(err.Error(), "--prometheus: listen tcp") {
+	if _, err := openExport("nowhere"); err == nil || !strings.Contains(err.Error(), "--prometheus: listen tcp") {
 		t.Error(err)
 	}
 }

@@ -53,7 +53,7 @@ func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 		s.note(s.hlog.OutputLegend())
 	}
 	if err == nil {
-		s.export, err = f.openExport()
+		s.export, err = openExport(f.prometheus)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())

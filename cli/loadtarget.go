@@ -56,7 +56,7 @@ func (f *loadFlags) target(cmd *cobra.Command, args []string) (t *load.Target, p
 		}
 		t.Requests, pacer = replay.Requests, replay.Pacer()
 	case u == nil:
-		if stop, err = f.builtIn(cmd.Context(), t); err != nil {
+		if stop, err = builtIn(cmd.Context(), t); err != nil {
 			return nil, nil, stop, err
 		}
 	default:
@@ -87,12 +87,19 @@ func refuseProxy(t *load.Target) error {
 	if err != nil || proxy == nil {
 		return err
 	}
-	return hinted(fmt.Errorf("the environment names a proxy for %s, %s, and load connects directly", u.Host, proxy.Redacted()), "add the host to NO_PROXY, or load the proxy with --connect-to "+proxy.Host)
+	return hinted(
+		fmt.Errorf("the environment names a proxy for %s, %s, and load connects directly", u.Host, proxy.Redacted()),
+		"add the host to NO_PROXY, or load the proxy with --connect-to "+proxy.Host,
+	)
 }
 
 // bareTarget is a target without a URL.
 func (f *loadFlags) bareTarget() (t *load.Target, err error) {
-	t = &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ProtoPaths: f.protoPaths, ConnectTo: f.connectTo}
+	t = &load.Target{
+		Proto: f.proto, Conns: f.conns, Streams: f.streams, ConnectTo: f.connectTo,
+		Timeout: f.timeout, Cookies: f.cookies,
+		RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile, ProtoPaths: f.protoPaths,
+	}
 	t.Request.Header = http.Header{}
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
@@ -205,7 +212,7 @@ func (f *loadFlags) trust() (*tls.Config, error) {
 }
 
 // builtIn starts the built-in server and makes it the target.
-func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() error, err error) {
+func builtIn(ctx context.Context, t *load.Target) (stop func() error, err error) {
 	server, err := greeter.Start(ctx, greeter.Config{Server: "nethttp", Body: "json"})
 	if err != nil {
 		return func() error { return nil }, err

@@ -135,7 +135,7 @@ func (f *measureFlags) begin(cmd *cobra.Command, m *measurement, entries []lab.E
 	if sides == nil {
 		run.Commit = commit()
 	} else {
-		run.Commit, run.Vary = sides.Now().Commit, sides.Text()
+		run.Commit, run.Vary = sides.Now().Source.Commit, sides.Text()
 		run.Warnings = append(run.Warnings, sides.Told()...)
 	}
 	plan := lab.NewPlan(entries, f.budget)

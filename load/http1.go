@@ -176,7 +176,7 @@ func (c *http1Lane) expire(now time.Time) (next time.Time) {
 	if !c.busy || c.socket.wire == nil { // making a connection has a limit of its own
 		return time.Time{}
 	}
-	if next = c.timing.sent.Add(c.socket.loop.timeout); !next.After(now) {
+	if next = c.timing.sent.Add(c.socket.loop.expiry.timeout); !next.After(now) {
 		c.socket.drop()
 		c.finish(now, 0, c.requests.late)
 		return time.Time{}

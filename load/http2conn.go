@@ -286,7 +286,7 @@ func (c *http2Conn) useless() bool { return c.failed != nil || c.leaving && len(
 // expire gives up requests that are late, and returns how long the others may still take. If it was
 // the last request, and nothing has come since it was sent, the connection is given up too.
 func (c *http2Conn) expire(now time.Time) (next time.Duration) {
-	limit, late, heard := c.lane.loop.timeout, c.lane.requests.late, false
+	limit, late, heard := c.lane.loop.expiry.timeout, c.lane.requests.late, false
 	next = limit
 	for _, s := range c.streams {
 		if left := limit - now.Sub(s.attempt.timing.sent); left > 0 {

@@ -21,15 +21,23 @@ type loop struct {
 	free    vacancies
 
 	// The rest is used by Serve only.
-	timeout   time.Duration // of a request, 0 for none
-	expires   time.Time     // when to look for late requests
+	expiry    expiry
 	work      *Work
 	next      slot         // the next request
 	unwritten []*http2Conn // those with something to write
-	in, plain []byte       // what was read, and what TLS decrypted
+	buffers   buffers
 	clock     loopClock
 	meter     *meter
 }
+
+// An expiry says when the loop looks for late requests.
+type expiry struct {
+	timeout time.Duration // of a request, 0 for none
+	next    time.Time     // when to look
+}
+
+// buffers are what all connections are read into.
+type buffers struct{ in, plain []byte } // what was read, and what TLS decrypted
 
 // A slot is the next request.
 type slot struct {
@@ -92,7 +100,10 @@ type dialed struct {
 func openLoops(t *Target, p *Pool, dial func(context.Context) (net.Conn, error), add func(l *loop) lane) (err error) {
 	loops, all := min(cmp.Or(t.Loops, runtime.GOMAXPROCS(0)), t.Conns), new(atomic.Int64)
 	for i := range loops {
-		l := &loop{meter: t.meter, timeout: t.Timeout, in: make([]byte, 64<<10)}
+		l := &loop{
+			meter: t.meter, expiry: expiry{timeout: t.Timeout},
+			buffers: buffers{in: make([]byte, 64<<10)},
+		}
 		if l.poller, err = newPoller(); err != nil {
 			return err
 		}
@@ -199,7 +210,7 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 	now := time.Now()
 	l.making.ctx, l.work = ctx, w
 	l.next, l.clock = slot{}, loopClock{polled: now, handles: tolerated}
-	l.expires = now.Add(l.timeout)
+	l.expiry.next = now.Add(l.expiry.timeout)
 	now = l.handle(l.poller.poll(0, true), now) // what came since the last run
 	for {
 		l.fill(now)
@@ -218,11 +229,11 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 			w.paused(missed)
 		}
 		now = l.handle(events, now)
-		if l.timeout > 0 && !now.Before(l.expires) {
-			l.expires = now.Add(l.timeout)
+		if l.expiry.timeout > 0 && !now.Before(l.expiry.next) {
+			l.expiry.next = now.Add(l.expiry.timeout)
 			for _, one := range l.lanes {
-				if next := one.expire(now); !next.IsZero() && next.Before(l.expires) {
-					l.expires = next
+				if next := one.expire(now); !next.IsZero() && next.Before(l.expiry.next) {
+					l.expiry.next = next
 				}
 			}
 		}
@@ -310,8 +321,8 @@ func (l *loop) patience(now time.Time) time.Duration {
 	if l.next.taken {
 		d = min(d, l.next.due.Sub(now))
 	}
-	if l.timeout > 0 {
-		d = min(d, l.expires.Sub(now))
+	if l.expiry.timeout > 0 {
+		d = min(d, l.expiry.next.Sub(now))
 	}
 	return max(d, 0)
 }

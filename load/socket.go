@@ -149,7 +149,7 @@ func (s *socket) await(writable bool) error {
 
 // receive has the user take what has come, and returns the current time.
 func (s *socket) receive() (now time.Time, err error) {
-	in, have := s.loop.in, 0
+	in, have := s.loop.buffers.in, 0
 	if s.secure == nil {
 		have = copy(in, s.left)
 	}
@@ -178,10 +178,10 @@ func (s *socket) give(data []byte, now time.Time) error {
 
 // decrypt has the user take the content of the records that came.
 func (s *socket) decrypt(now time.Time) (err error) {
-	if s.loop.plain == nil {
-		s.loop.plain = make([]byte, 64<<10)
+	if s.loop.buffers.plain == nil {
+		s.loop.buffers.plain = make([]byte, 64<<10)
 	}
-	plain := s.loop.plain
+	plain := s.loop.buffers.plain
 	have := copy(plain, s.left)
 	for err == nil && s.wire != nil {
 		var n int

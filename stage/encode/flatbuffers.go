@@ -28,10 +28,10 @@ func flatBuffers[M, V any](k bind.Flatbuffers[M, V]) contender[M] {
 			return loops[M, V]{
 				encode: func(r *run[M, V], n int) error {
 					for range n {
-						b.Reset()
+						b.Builder.Reset()
 						k.Build(r.original(), b)
 					}
-					r.out = b.FinishedBytes()
+					r.out = b.Builder.FinishedBytes()
 					return nil
 				},
 				decode: func(r *run[M, V], n int) error {

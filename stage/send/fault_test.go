@@ -17,8 +17,8 @@ import (
 	"postage/internal/service/tlscert"
 )
 
-// opened returns an instance whose server was changed by change.
-func opened(t *testing.T, tr *transport, s spec, change func(*greeter.Config)) (*instance, error) {
+// tryOpen returns an instance whose server was changed by change.
+func tryOpen(t *testing.T, tr *transport, s spec, change func(*greeter.Config)) (*instance, error) {
 	t.Helper()
 	pair, err := certificate(&s)
 	if err != nil {
@@ -33,6 +33,16 @@ func opened(t *testing.T, tr *transport, s spec, change func(*greeter.Config)) (
 		t.Cleanup(func() { in.Close() })
 	}
 	return in, err
+}
+
+// opened is tryOpen where nothing is in the way.
+func opened(t *testing.T, tr *transport, s spec, change func(*greeter.Config)) *instance {
+	t.Helper()
+	in, err := tryOpen(t, tr, s, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
 }
 
 // wantError checks that there is an error with the right reason.
@@ -61,11 +71,8 @@ func secure() spec {
 func TestProofSeesAnotherProtocol(t *testing.T) {
 	for name, tr := range map[string]*transport{"http2": netHTTP2(), "connect": connectProto("http2")} {
 		for _, s := range []spec{plain(), secure()} {
-			in, err := opened(t, tr, s, func(c *greeter.Config) { c.Fault.HTTP1Only = true })
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = in.Prove(context.Background())
+			in := opened(t, tr, s, func(c *greeter.Config) { c.Fault.HTTP1Only = true })
+			err := in.Prove(context.Background())
 			if err == nil {
 				t.Errorf("%s, TLS %v: a server of HTTP/1.1 passed the proof", name, s.tls)
 			}
@@ -75,15 +82,10 @@ func TestProofSeesAnotherProtocol(t *testing.T) {
 	// A client that silently falls back is noticed by the reply and by ALPN.
 	fallback := netHTTP2()
 	fallback.open = netHTTP1().open
-	in, err := opened(t, fallback, secure(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := opened(t, fallback, secure(), nil)
 	wantError(t, in.Prove(context.Background()), `on HTTP/1.1", want "Hello raw on HTTP/2.0"`)
 	fallback.version, fallback.alpn = "HTTP/1.1", "h2"
-	if in, err = opened(t, fallback, secure(), nil); err != nil {
-		t.Fatal(err)
-	}
+	in = opened(t, fallback, secure(), nil)
 	wantError(t, in.Prove(context.Background()), `ALPN agreed on "http/1.1", want "h2"`)
 }
 
@@ -100,15 +102,12 @@ func TestProofCountsConnections(t *testing.T) {
 			}
 			s := secure()
 			s.reuse = reuse
-			in, err := opened(t, &liar, s, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := opened(t, &liar, s, nil)
 			want := "0 new connections in 3 operations, want one each"
 			if reuse {
 				want = "4 connections, want the same 1 kept"
 			}
-			err = in.Prove(context.Background())
+			err := in.Prove(context.Background())
 			for range 2 { // net/http may give up a connection that is kept
 				if err != nil && !strings.Contains(err.Error(), want) {
 					err = in.Prove(context.Background())
@@ -121,10 +120,7 @@ func TestProofCountsConnections(t *testing.T) {
 
 // A connection that is lost between batches is noticed after the batch that replaced it.
 func TestCountersSeeALostConnection(t *testing.T) {
-	in, err := opened(t, netHTTP1(), plain(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := opened(t, netHTTP1(), plain(), nil)
 	if err := in.Prove(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +128,7 @@ func TestCountersSeeALostConnection(t *testing.T) {
 	if err := in.Run(1); err != nil {
 		t.Fatal(err)
 	}
-	_, err = in.Counters()
+	_, err := in.Counters()
 	wantError(t, err, "2 connections, want the same 1 kept")
 }
 
@@ -144,10 +140,7 @@ func TestProofSeesResumption(t *testing.T) {
 			if claimed == resumeYes {
 				s.resume = resumeNo
 			}
-			in, err := opened(t, tr, s, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := opened(t, tr, s, nil)
 			in.spec.resume = claimed
 			want := "resumed 3 of 3 TLS sessions, want 0"
 			if claimed == resumeYes {
@@ -161,48 +154,33 @@ func TestProofSeesResumption(t *testing.T) {
 func TestProofSeesEarlyData(t *testing.T) {
 	s := secure()
 	s.reuse, s.resume = false, resumeEarly
-	in, err := opened(t, rawQUIC(), s, func(c *greeter.Config) { c.Early = false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := opened(t, rawQUIC(), s, func(c *greeter.Config) { c.Early = false })
 	wantError(t, in.Prove(context.Background()), "early data on 0 of 3 connections, want 3", "0-RTT rejected")
 }
 
 func TestProofSeesAnotherCertificate(t *testing.T) {
 	s := secure()
-	in, err := opened(t, netHTTP1(), s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := opened(t, netHTTP1(), s, nil)
 	in.spec.cert = tlscert.RSA4096
 	wantError(t, in.Prove(context.Background()), "the certificate is ecdsa-p256, want rsa4096")
 }
 
 func TestProofReadsReplies(t *testing.T) {
 	for _, tr := range append(everyProtocol(), rawTLS(), rawQUIC()) {
-		in, err := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.Garble = true })
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.Garble = true })
 		wantError(t, in.Prove(context.Background()), `the reply is "Goodbye"`)
 	}
 }
 
 func TestProofComparesBytes(t *testing.T) {
-	in, err := opened(t, netHTTP1(), plain(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := opened(t, netHTTP1(), plain(), nil)
 	in.targets[0].wire.Out.Add(7)
 	wantError(t, in.Prove(context.Background()), "bytes, the server received")
 }
 
 // What QUIC sends by itself after the counts were taken must not look like a loss.
 func TestProofComparesBytesOfOneMoment(t *testing.T) {
-	in, err := opened(t, quicHTTP3(), secure(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := opened(t, quicHTTP3(), secure(), nil)
 	if err := in.Prove(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -223,10 +201,7 @@ func TestProofComparesBytesOfOneMoment(t *testing.T) {
 }
 
 func TestProofSeesAnotherTLS(t *testing.T) {
-	in, err := opened(t, netHTTP1(), secure(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := opened(t, netHTTP1(), secure(), nil)
 	if err := in.Prove(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -240,17 +215,14 @@ func TestProofSeesAnotherTLS(t *testing.T) {
 
 func TestServerDies(t *testing.T) {
 	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), rawTLS(), connectProto("http1")} {
-		in, err := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.DieAfter = 10 })
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.DieAfter = 10 })
 		if err := in.Prove(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		failed := make(chan error, 1)
 		go func() { failed <- in.Run(100) }()
 		select {
-		case err = <-failed:
+		case err := <-failed:
 			wantError(t, err, "the server ended (exit status 7): greeter: dies as it was told to")
 		case <-time.After(time.Minute):
 			t.Errorf("%s: waits for a server that died", tr.name)
@@ -264,16 +236,13 @@ func TestPortInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = opened(t, netHTTP1(), plain(), func(c *greeter.Config) { c.Addr = l.Addr().String() })
+	_, err = tryOpen(t, netHTTP1(), plain(), func(c *greeter.Config) { c.Addr = l.Addr().String() })
 	wantError(t, err, "address already in use")
 }
 
 func TestRefused(t *testing.T) {
 	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), rawTCP(), connectProto("http1")} {
-		in, err := opened(t, tr, plain(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := opened(t, tr, plain(), nil)
 		if err := in.server.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -283,12 +252,9 @@ func TestRefused(t *testing.T) {
 
 func TestHalfClosed(t *testing.T) {
 	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), rawTCP()} {
-		in, err := opened(t, tr, plain(), func(c *greeter.Config) { c.Fault.HalfClose = true })
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := opened(t, tr, plain(), func(c *greeter.Config) { c.Fault.HalfClose = true })
 		begun := time.Now()
-		err = in.Prove(context.Background())
+		err := in.Prove(context.Background())
 		wantError(t, err, "EOF", "closed connection", "closed idle connection", "conn could not be established",
 			"connection lost", "conn is closed", "conn not usable", "broken pipe", "connection reset")
 		t.Logf("%s, after %v: %v", tr.name, time.Since(begun).Round(time.Millisecond), err)
@@ -297,12 +263,12 @@ func TestHalfClosed(t *testing.T) {
 
 // A request that the server refuses is an error that gives the server's reason.
 func TestRefusedRequest(t *testing.T) {
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(), connectProto("http1"), connectProto("http2"), grpcWeb("http2")} {
-		in, err := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.Refuse = true })
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = in.Prove(context.Background())
+	for _, tr := range []*transport{
+		netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(),
+		connectProto("http1"), connectProto("http2"), grpcWeb("http2"),
+	} {
+		in := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.Refuse = true })
+		err := in.Prove(context.Background())
 		t.Logf("%s: %v", tr.name, err)
 		wantError(t, err, "refused, as it was told to")
 	}
@@ -389,10 +355,7 @@ func openFiles(t *testing.T) int {
 
 // Failing rows leave no server behind either, and their instances can be closed.
 func TestFailureEndsTheServer(t *testing.T) {
-	in, err := opened(t, netHTTP1(), plain(), func(c *greeter.Config) { c.Fault.Garble = true })
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := opened(t, netHTTP1(), plain(), func(c *greeter.Config) { c.Fault.Garble = true })
 	wantError(t, in.Prove(context.Background()), "Goodbye")
 	pid := in.server.PID()
 	if err := in.Close(); err != nil {
@@ -432,10 +395,7 @@ func writesLate(c client) (tr *http.Transport, late *atomic.Bool) {
 // is no row that makes a connection for each request.
 func TestProofOutlivesALateWriter(t *testing.T) {
 	for _, s := range []spec{plain(), secure()} {
-		in, err := opened(t, netHTTP1(), s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := opened(t, netHTTP1(), s, nil)
 		tr, late := writesLate(in.clients[0])
 		if err := in.warmOnce(); err != nil { // with TLS, what is written first is no request
 			t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 
 	"github.com/quic-go/quic-go"
 
@@ -23,21 +22,15 @@ func rawQUIC() *transport {
 
 type quicClient struct {
 	client
-	conn   net.PacketConn
 	socket *quic.Transport
 	stop   func() bool
 }
 
 func openQUIC(t *target) (client, error) {
-	conn, err := t.packets()
+	socket, addr, err := t.quicSocket()
 	if err != nil {
 		return nil, err
 	}
-	addr, err := net.ResolveUDPAddr("udp", t.addr)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	socket := &quic.Transport{Conn: conn}
 	config := t.tls.Clone()
 	config.NextProtos = []string{greeter.QUICALPN}
 	streams, err := openStream(t, func() (io.ReadWriteCloser, error) {
@@ -56,17 +49,17 @@ func openQUIC(t *target) (client, error) {
 		return &quicStream{s, c}, nil
 	})
 	stop := context.AfterFunc(t.lost, func() { _ = socket.Close() })
-	return &quicClient{streams, conn, socket, stop}, err
+	return &quicClient{streams, socket, stop}, err
 }
 
 func (c *quicClient) close() error {
 	c.stop()
-	return errors.Join(c.client.close(), c.socket.Close(), c.conn.Close())
+	return errors.Join(c.client.close(), c.socket.Close(), c.socket.Conn.Close())
 }
 
 // quicStream is the only stream of a connection; both are closed together.
 type quicStream struct {
-	*quic.Stream
+	io.ReadWriter
 	conn *quic.Conn
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -29,15 +28,10 @@ func quicHTTP3() *transport {
 }
 
 func openHTTP3(t *target) (client, error) {
-	conn, err := t.packets()
+	socket, addr, err := t.quicSocket()
 	if err != nil {
 		return nil, err
 	}
-	addr, err := net.ResolveUDPAddr("udp", t.addr)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	socket := &quic.Transport{Conn: conn}
 	tr := &http3.Transport{
 		TLSClientConfig:    t.tls.Clone(),
 		DisableCompression: true,
@@ -46,7 +40,7 @@ func openHTTP3(t *target) (client, error) {
 		},
 	}
 	stop := context.AfterFunc(t.lost, func() { _ = socket.Close() })
-	c := newHTTPClient(t, tr, func() error { stop(); return errors.Join(tr.Close(), socket.Close(), conn.Close()) })
+	c := newHTTPClient(t, tr, func() error { stop(); return errors.Join(tr.Close(), socket.Close(), socket.Conn.Close()) })
 	if !t.spec.reuse {
 		c.hangUp = func() error { tr.CloseIdleConnections(); return nil }
 	}

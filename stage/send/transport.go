@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/quic-go/quic-go"
+
 	"postage/internal/service/greeter"
 	"postage/internal/service/greeter/hello"
 	"postage/internal/service/greeter/wire"
@@ -88,13 +90,16 @@ func (t *target) dialTLS(ctx context.Context) (net.Conn, error) {
 	return secure, nil
 }
 
-// packets makes a counted UDP socket, which the client closes.
-func (t *target) packets() (net.PacketConn, error) {
+// quicSocket makes a counted UDP socket, which the client closes, and finds the server's address.
+func (t *target) quicSocket() (socket *quic.Transport, to net.Addr, err error) {
+	if to, err = net.ResolveUDPAddr("udp", t.addr); err != nil {
+		return nil, nil, err
+	}
 	conn, err := t.place.ListenUDP("")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return t.wire.Packets(conn), nil
+	return &quic.Transport{Conn: t.wire.Packets(conn)}, to, nil
 }
 
 // A lane is one goroutine's share of the work.

@@ -24,7 +24,7 @@ var vocabulary = strings.Fields(`the of and to a in is for that with on as be by
 type writing struct {
 	*rand.Rand
 	words *rand.Zipf
-	strings.Builder
+	out   strings.Builder
 }
 
 func newWriting(r *rand.Rand) *writing {
@@ -46,9 +46,9 @@ func (w *writing) add(parts ...any) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case string:
-			w.WriteString(p)
+			w.out.WriteString(p)
 		case int:
-			w.WriteString(strconv.Itoa(p))
+			w.out.WriteString(strconv.Itoa(p))
 		}
 	}
 }
@@ -56,9 +56,9 @@ func (w *writing) add(parts ...any) {
 // document writes an order of about size bytes, in the form in which jsonb returns it: shorter keys
 // before longer ones, and a space after each colon and comma.
 func (w *writing) document(size int) string {
-	w.Reset()
+	w.out.Reset()
 	w.add(`{"id": `, w.IntN(1e9), `, "lines": [`)
-	for n := 0; n == 0 || w.Len() < size-600; n++ {
+	for n := 0; n == 0 || w.out.Len() < size-600; n++ {
 		if n > 0 {
 			w.add(", ")
 		}
@@ -68,5 +68,5 @@ func (w *writing) document(size int) string {
 	}
 	w.add(`], "placed": "2026-0`, 1+w.IntN(9), "-", 10+w.IntN(19), "T", 10+w.IntN(14), ":", 10+w.IntN(50), `:00Z", "status": "`, w.word(),
 		`", "customer": {"name": "`, w.text(2), `", "phone": null, "address": {"city": "`, w.word(), `", "street": "`, w.text(2), " ", 1+w.IntN(200), `"}}}`)
-	return w.String()
+	return w.out.String()
 }

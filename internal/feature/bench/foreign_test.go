@@ -46,10 +46,33 @@ func (g *ground) write(files map[string]string) {
 	}
 }
 
+// binary builds the tests of the package there.
+func (g *ground) binary() *Binary {
+	g.Helper()
+	g.Setenv("GOWORK", "off")
+	source, err := build.WorkingTree(g.Context(), g.folder)
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.Cleanup(func() { source.Close() })
+	packages, err := Find(g.Context(), source, []string{"."}, false)
+	if err != nil {
+		g.Fatal(err)
+	}
+	binary, err := Build(g.Context(), &build.Side{Source: source}, packages[0], 1)
+	if err != nil {
+		g.Fatal(err)
+	}
+	return binary
+}
+
 // git runs it in a folder below.
 func (g *ground) git(below string, args ...string) {
 	g.Helper()
-	args = append([]string{"-C", filepath.Join(g.folder, below), "-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"}, args...)
+	args = append([]string{
+		"-C", filepath.Join(g.folder, below), "-c", "user.name=test",
+		"-c", "user.email=test@example.org", "-c", "init.defaultBranch=main",
+	}, args...)
 	if text, err := exec.Command("git", args...).CombinedOutput(); err != nil {
 		g.Fatalf("git %v: %v\n%s", args, err, text)
 	}
@@ -239,20 +262,7 @@ func BenchmarkB(b *testing.B) { runs(b) }
 
 func BenchmarkOnly(b *testing.B) {}
 `})
-	t.Setenv("GOWORK", "off")
-	source, err := build.WorkingTree(t.Context(), g.folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer source.Close()
-	packages, err := Find(t.Context(), source, []string{"."}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary, err := Build(t.Context(), &build.Side{Source: source}, packages[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := g.binary()
 	for pattern, want := range map[string][]string{
 		"Only|A/size=2":      {"A/size=2", "Only"},
 		"[AB]$/=1|B$/=2":     {"A/size=1", "B/size=1", "B/size=2"},
@@ -291,7 +301,8 @@ func TestLost(t *testing.T) {
 	g := onGround(t, map[string]string{
 		"go.mod":           goMod,
 		"builds/m_test.go": tests("m", ""),
-		"m_test.go":        file + of("Fails", "") + of("Failed", "\tb.Fatal()\n") + of("Ends", one+two) + of("Gone", ""),
+		"m_test.go": file + of("Fails", "") + of("Failed", "\tb.Fatal()\n") +
+			of("Ends", one+two) + of("Gone", ""),
 	})
 	t.Setenv("GOWORK", "off")
 	g.commit("")
@@ -414,11 +425,11 @@ func TestSameCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		changed, err := now.Changed(t.Context(), opened.All[0].Commit)
+		changed, err := now.code.Source.Changed(t.Context(), opened.All[0].Source.Commit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		said, err := leaveSame(t.Context(), now, &side{Side: opened.All[0]}, changed)
+		said, err := leaveSame(t.Context(), now, &side{code: opened.All[0]}, changed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -441,7 +452,10 @@ func TestSameCode(t *testing.T) {
 
 // What go vet thinks of a test is not asked, and an overlay of the user's is refused.
 func TestBuildFlags(t *testing.T) {
-	g := onGround(t, map[string]string{"go.mod": goMod, "overlay.json": "{}", "m_test.go": tests("m", "\tif b.N < 0 {\n\t\tb.Fatalf(\"%d\", \"vet\")\n\t}")})
+	g := onGround(t, map[string]string{
+		"go.mod": goMod, "overlay.json": "{}",
+		"m_test.go": tests("m", "\tif b.N < 0 {\n\t\tb.Fatalf(\"%d\", \"vet\")\n\t}"),
+	})
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "-count=1 -overlay=overlay.json")
 	if set, err := g.found("", Options{}); err != nil || len(set.Notes) != 1 || !strings.Contains(set.Notes[0], "go build takes one -overlay") {
@@ -572,7 +586,10 @@ func TestNewTestsOnOldCode(t *testing.T) {
 	// A test that is no benchmark may need the new code.
 	g.write(map[string]string{"a/c_test.go": "package a\n\nimport \"testing\"\n\nfunc TestMore(*testing.T) { more() }\n"})
 	g.want(old(false), "Bench/pkg=a/Both ", "Bench/pkg=a/New ", "example.org/m/a: the old code runs the new benchmarks")
-	g.write(map[string]string{"a/c_test.go": "package a\n", "a/b_test.go": has("New", "two()"), "a/a.go": "package a\n\nconst is = 1\n\nfunc two() int { return 1 }\n"})
+	g.write(map[string]string{
+		"a/c_test.go": "package a\n", "a/b_test.go": has("New", "two()"),
+		"a/a.go": "package a\n\nconst is = 1\n\nfunc two() int { return 1 }\n",
+	})
 	g.want(old(false), "Bench/pkg=a/Both ", isNew,
 		"example.org/m/a: each side runs its own tests, as the new ones do not run on the old code: go test: exit status 1: # example.org/m/a [example.org/m/a.test]\na/b_test.go:7:11: undefined: two")
 }

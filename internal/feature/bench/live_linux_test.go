@@ -2,39 +2,16 @@ package bench
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"postage/internal/feature/build"
 	"postage/internal/stats"
 )
 
 // binaryOf builds a package's test binary, of one file.
 func binaryOf(t *testing.T, text string) *Binary {
 	t.Helper()
-	t.Setenv("GOWORK", "off")
-	folder := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module example.org/counted\n\ngo 1.24\n", "counted_test.go": text} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	source, err := build.WorkingTree(t.Context(), folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { source.Close() })
-	packages, err := Find(t.Context(), source, []string{"."}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary, err := Build(t.Context(), &build.Side{Source: source}, packages[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
+	return onGround(t, map[string]string{"go.mod": goMod, "counted_test.go": text}).binary()
 }
 
 // opened starts a benchmark, and has it ready for batches of a minute in all.

@@ -38,7 +38,8 @@ func leaveSame(ctx context.Context, now, old *side, changed []string) (said stri
 	for _, p := range now.packages {
 		paths = append(paths, p.Path)
 	}
-	all, err := goList(ctx, now.Source, paths, "-test", "-deps", "-json=ImportPath,Dir,Standard,Module,Deps,CgoFiles,SFiles,EmbedPatterns,TestEmbedPatterns,XTestEmbedPatterns")
+	all, err := goList(ctx, now.code.Source, paths, "-test", "-deps",
+		"-json=ImportPath,Dir,Standard,Module,Deps,CgoFiles,SFiles,EmbedPatterns,TestEmbedPatterns,XTestEmbedPatterns")
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +56,7 @@ func leaveSame(ctx context.Context, now, old *side, changed []string) (said stri
 	count := len(now.packages)
 	now.packages = slices.DeleteFunc(now.packages, func(p Package) bool { return !differ[p.Path+".test"] })
 	if same := count - len(now.packages); same > 0 {
-		said = fmt.Sprintf("%d of %d packages are the same code as at %s, and are not measured; --all measures them", same, count, old.Revision)
+		said = fmt.Sprintf("%d of %d packages are the same code as at %s, and are not measured; --all measures them", same, count, old.code.Revision)
 	}
 	return said, nil
 }

@@ -64,9 +64,9 @@ type half struct {
 	benchmark Benchmark
 }
 
-// side is the built code of one side.
+// side is one side's packages and what was built of them.
 type side struct {
-	*build.Side
+	code       *build.Side
 	packages   []Package
 	binaries   map[string]*Binary // by package
 	benchmarks map[string][]Benchmark
@@ -103,8 +103,8 @@ func (s *Set) make(ctx context.Context, o *Options) error {
 			return err
 		}
 	}
-	if old != nil && old.Revision != "" {
-		if changed, err = now.Changed(ctx, old.Commit); err != nil {
+	if old != nil && old.code.Revision != "" {
+		if changed, err = now.code.Source.Changed(ctx, old.code.Source.Commit); err != nil {
 			return err
 		}
 		s.noteGone(now, old)
@@ -141,8 +141,14 @@ func (o *Options) find(ctx context.Context, one *build.Side, old bool) (*side, e
 	if err != nil {
 		return nil, one.Wrap(err)
 	}
-	return &side{Side: one, packages: packages, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}, nil
+	return &side{
+		code: one, packages: packages,
+		binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{},
+	}, nil
 }
+
+// label is the side's revision as it was asked for, or what the side is called otherwise.
+func (s *side) label() string { return cmp.Or(s.code.Revision, s.code.Label()) }
 
 // named is the package of that path, nil if there is none.
 func (s *side) named(path string) *Package {
@@ -160,7 +166,7 @@ func (s *Set) noteGone(now, old *side) {
 		is := cmp.Or(now.named(p.Path), &Package{})
 		for _, top := range p.Tops {
 			if !slices.Contains(is.Tops, top) {
-				s.pass("%s %s is gone: %s has it", p.Path, top, cmp.Or(old.Revision, old.Label()))
+				s.pass("%s %s is gone: %s has it", p.Path, top, old.label())
 			}
 		}
 	}
@@ -168,8 +174,8 @@ func (s *Set) noteGone(now, old *side) {
 
 // build builds a package on one side and lists its benchmarks.
 func (o *Options) build(ctx context.Context, s *side, p Package) error {
-	o.Say("building the tests of %s at %s", p.Path, s.Label())
-	binary, err := Build(ctx, s.Side, p, o.Layouts)
+	o.Say("building the tests of %s at %s", p.Path, s.code.Label())
+	binary, err := Build(ctx, s.code, p, o.Layouts)
 	if err == nil {
 		s.binaries[p.Path] = binary
 		s.benchmarks[p.Path], err = binary.List(ctx, o.Bench, o.Patience)
@@ -189,7 +195,7 @@ func (s *Set) buildOld(ctx context.Context, o *Options, now, old *side, p Packag
 	} else if differ && !o.OwnTests {
 		var why string
 		for _, benchmarks := range []bool{false, true} {
-			folder, err := old.TakeTests(ctx, now.Source, p.Folder, benchmarks)
+			folder, err := old.code.Source.TakeTests(ctx, now.code.Source, p.Folder, benchmarks)
 			if err != nil {
 				return err
 			}
@@ -211,7 +217,7 @@ func (s *Set) buildOld(ctx context.Context, o *Options, now, old *side, p Packag
 				return nil
 			}
 			why = cmp.Or(why, fails)
-			if err := old.GiveBackTests(ctx, folder); err != nil {
+			if err := old.code.Source.GiveBackTests(ctx, folder); err != nil {
 				return err
 			}
 			builds := old.failed[p.Path] == nil
@@ -265,7 +271,7 @@ func (s *Set) join(now, old *side, p Package) {
 		s.Lost = append(s.Lost, p.Path)
 		return
 	case old != nil && old.failed[p.Path] != nil:
-		s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, cmp.Or(old.Revision, old.Label()), p.Path, old.failed[p.Path])
+		s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, old.label(), p.Path, old.failed[p.Path])
 		return
 	}
 	for _, one := range now.benchmarks[p.Path] {
@@ -305,10 +311,10 @@ func (s *Set) joinOne(now, old *side, p Package, one *Benchmark) {
 		was = find(old.benchmarks[p.Path], one.Name)
 		switch {
 		case was == nil && one.Failed != "":
-			s.pass("%s %s is new: %s does not have it; in the new code %s", p.Path, one.Name, cmp.Or(old.Revision, old.Label()), one.Failed)
+			s.pass("%s %s is new: %s does not have it; in the new code %s", p.Path, one.Name, old.label(), one.Failed)
 			return
 		case was == nil:
-			s.pass("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(old.Revision, old.Label()))
+			s.pass("%s %s is new: %s does not have it", p.Path, one.Name, old.label())
 			return
 		case one.Skips && was.Skips:
 			s.pass("%s %s: on both sides %s", p.Path, one.Name, one.Failed)

@@ -58,7 +58,7 @@ func (v *Variation) OfCode() bool { return v.Name == "" }
 
 // Side is one side's code, and how it is run.
 type Side struct {
-	*Source
+	Source      *Source
 	Name        string   // what it is called, "" for its commit
 	Revision    string   // what its commit was asked for by, "" for the working tree
 	Environment []string // of its processes, beside this one's
@@ -69,7 +69,7 @@ type Side struct {
 // Label is what the side is called.
 func (s *Side) Label() string {
 	if s.Name == "" {
-		return shortCommit(s.Commit)
+		return shortCommit(s.Source.Commit)
 	}
 	return s.Name
 }
@@ -80,7 +80,7 @@ func (s *Side) Wrap(err error) error { return s.wrap(err) }
 // Build builds the target in so many function layouts, see [Source.Layouts], and notes the Go
 // release that built them. A worker is one of the programs with the arguments.
 func (s *Side) Build(ctx context.Context, target Target, layouts int, arguments ...string) (*lab.Build, error) {
-	programs, err := s.Layouts(ctx, target, layouts)
+	programs, err := s.Source.Layouts(ctx, target, layouts)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,10 @@ func (s *Side) Build(ctx context.Context, target Target, layouts int, arguments 
 	if err != nil {
 		return nil, err
 	}
-	b := &lab.Build{Name: inName(s.Label()), Commit: s.Commit, Environment: s.Environment, Modules: lab.ModulesOf(info)}
+	b := &lab.Build{
+		Name: inName(s.Label()), Commit: s.Source.Commit,
+		Environment: s.Environment, Modules: lab.ModulesOf(info),
+	}
 	s.Go = info.GoVersion
 	for _, program := range programs {
 		b.Commands = append(b.Commands, append([]string{program}, arguments...))
@@ -199,7 +202,7 @@ func (s *Sides) Text() string {
 	if s.Vary.OfCode() {
 		for i, revision := range values {
 			if values[i] = "@"; revision != "" {
-				values[i] += s.All[i].Commit
+				values[i] += s.All[i].Source.Commit
 			}
 		}
 	}
@@ -217,7 +220,7 @@ func (s *Sides) Told() (lines []string) {
 			if i == 0 {
 				which = "old"
 			}
-			lines = append(lines, fmt.Sprintf("%s is %s: %s, %s", which, one.Name, one.Go, shortCommit(one.Commit)))
+			lines = append(lines, fmt.Sprintf("%s is %s: %s, %s", which, one.Name, one.Go, shortCommit(one.Source.Commit)))
 		}
 	}
 	return lines

@@ -52,7 +52,7 @@ type Source struct {
 	count int     // index of the samples, -1 if they are not counted
 	unit  float64 // of a value, in ns
 	timed bool    // values are time: perf may count cycles
-	*profile.Profile
+	pprof *profile.Profile
 }
 
 // Read reads a profile, which may be compressed by gzip, or by zstd as Datadog does. Errors begin
@@ -69,14 +69,14 @@ func Read(name string, r io.Reader) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	s := &Source{Name: name, Profile: p, count: -1}
+	s := &Source{Name: name, pprof: p, count: -1}
 	return s, cmp.Or(s.kind(), s.ofGo())
 }
 
 // ofGo returns an error if functions have names, but none is in a Go file or in Go's runtime.
 func (s *Source) ofGo() error {
 	named := ""
-	for _, f := range s.Function {
+	for _, f := range s.pprof.Function {
 		if strings.HasSuffix(f.Filename, ".go") || strings.HasPrefix(f.Name, "runtime.") {
 			return nil
 		}
@@ -169,7 +169,7 @@ func bounded(text []byte) error {
 func (s *Source) kind() error {
 	var types []string
 	at, waiting := -1, false
-	for i, t := range s.SampleType {
+	for i, t := range s.pprof.SampleType {
 		name := strings.ReplaceAll(t.Type, "-", "_")
 		event, counted := strings.CutSuffix(name, "_event")
 		unit := map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6}[t.Unit]
@@ -189,7 +189,7 @@ func (s *Source) kind() error {
 		}
 	}
 	if at < 0 && s.count >= 0 && !waiting {
-		at, s.unit = s.count, float64(s.Period)
+		at, s.unit = s.count, float64(s.pprof.Period)
 	}
 	if at < 0 {
 		return fmt.Errorf("%s: a profile of %s: want one of CPU time or of allocations", s.Name, cmp.Or(strings.Join(types, ", "), "nothing that it names"))
@@ -201,18 +201,18 @@ func (s *Source) kind() error {
 
 // Program is the path that the profiled program had, "" if the profile does not say.
 func (s *Source) Program() string {
-	if len(s.Mapping) == 0 {
+	if len(s.pprof.Mapping) == 0 {
 		return ""
 	}
-	return s.Mapping[0].File
+	return s.pprof.Mapping[0].File
 }
 
 // Labelled leaves the samples with a label: "endpoint=/render". Only profiles of CPU time have any.
 func (s *Source) Labelled(label string) error {
 	key, value, _ := strings.Cut(label, "=")
 	var found []string
-	kept := s.Sample[:0]
-	for _, one := range s.Sample {
+	kept := s.pprof.Sample[:0]
+	for _, one := range s.pprof.Sample {
 		for _, has := range one.Label[key] {
 			if !slices.Contains(found, has) {
 				found = append(found, has)
@@ -222,7 +222,7 @@ func (s *Source) Labelled(label string) error {
 			kept = append(kept, one)
 		}
 	}
-	s.Sample = kept
+	s.pprof.Sample = kept
 	if len(kept) == 0 {
 		return fmt.Errorf("%s: no sample has the label %s: there is %s", s.Name, label, cmp.Or(printable(strings.Join(found[:min(len(found), 8)], ", ")), "none of that name"))
 	}
@@ -234,8 +234,8 @@ func (s *Source) samples(one *profile.Sample) float64 {
 	switch {
 	case s.count >= 0:
 		return float64(one.Value[s.count])
-	case s.Kind == CPU && s.Period > 0:
-		return float64(one.Value[s.value]) / float64(s.Period)
+	case s.Kind == CPU && s.pprof.Period > 0:
+		return float64(one.Value[s.value]) / float64(s.pprof.Period)
 	}
 	return 1
 }

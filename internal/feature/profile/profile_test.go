@@ -169,8 +169,8 @@ func TestMainModuleAndLabel(t *testing.T) {
 	if s := must(Summarize(table, []*Source{source})); s.Own.Value != 5.0/8 {
 		t.Errorf("%v is own code", s.Own)
 	}
-	if err := source.Labelled("endpoint=/put"); err != nil || len(source.Sample) != 1 {
-		t.Errorf("%v: %d samples", err, len(source.Sample))
+	if err := source.Labelled("endpoint=/put"); err != nil || len(source.pprof.Sample) != 1 {
+		t.Errorf("%v: %d samples", err, len(source.pprof.Sample))
 	}
 	if err := source.Labelled("endpoint=/get"); err == nil || err.Error() != "test: no sample has the label endpoint=/get: there is /put" {
 		t.Error(err)
@@ -325,7 +325,7 @@ func TestKinds(t *testing.T) {
 		for i := range c.types {
 			p.SampleType = append(p.SampleType, &c.types[i])
 		}
-		s := &Source{Name: "test", Profile: p, count: -1}
+		s := &Source{Name: "test", pprof: p, count: -1}
 		got := ""
 		if err := s.kind(); err != nil {
 			got = err.Error()
@@ -382,11 +382,17 @@ func TestLargeProfile(t *testing.T) {
 	p.Function = nil
 	draw := rand.New(rand.NewPCG(1, 2))
 	for i := range 100_000 {
-		fn := &profile.Function{ID: uint64(i + 1), Name: fmt.Sprintf("example.com/shop/orders.(*Server).handle%d", i), Filename: fmt.Sprintf("/src/shop/orders/%d.go", i/100)}
+		fn := &profile.Function{
+			ID: uint64(i + 1), Name: fmt.Sprintf("example.com/shop/orders.(*Server).handle%d", i),
+			Filename: fmt.Sprintf("/src/shop/orders/%d.go", i/100),
+		}
 		if i%10 == 0 {
 			fn.Name, fn.Filename = "encoding/json.decode"+fmt.Sprint(i), "/usr/local/go/src/encoding/json/decode.go"
 		}
-		p.Function, p.Location = append(p.Function, fn), append(p.Location, &profile.Location{ID: fn.ID, Line: []profile.Line{{Function: fn, Line: int64(i)}}})
+		p.Function = append(p.Function, fn)
+		p.Location = append(p.Location, &profile.Location{
+			ID: fn.ID, Line: []profile.Line{{Function: fn, Line: int64(i)}},
+		})
 	}
 	for range 800_000 {
 		stack := make([]*profile.Location, 40)

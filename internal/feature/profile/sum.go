@@ -102,7 +102,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 	for _, source := range sources {
 		a.frames = map[*profile.Function]*frame{}
 		if source.Kind == Allocations {
-			for _, sample := range source.Sample {
+			for _, sample := range source.pprof.Sample {
 				p, _ := a.place(a.stack(sample))
 				held(places, p).bytes += positive(sample.Value[source.value])
 				bytes += positive(sample.Value[source.value])
@@ -110,7 +110,7 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 			continue
 		}
 		before := s.total
-		for _, sample := range source.Sample {
+		for _, sample := range source.pprof.Sample {
 			p, assist := a.place(a.stack(sample))
 			to, ns, n := held(places, p), positive(sample.Value[source.value])*source.unit, max(0, source.samples(sample))
 			to.cpu, to.samples = to.cpu+ns, to.samples+n
@@ -120,8 +120,8 @@ func Summarize(table *Owners, sources []*Source) (*Summary, error) {
 			s.total, s.samples = s.total+ns, s.samples+n
 		}
 		s.Profiles++
-		lasting = lasting && source.DurationNanos > 0
-		cores += (s.total - before) / float64(max(1, source.DurationNanos))
+		lasting = lasting && source.pprof.DurationNanos > 0
+		cores += (s.total - before) / float64(max(1, source.pprof.DurationNanos))
 	}
 	if s.Profiles == 0 && len(sources) > 0 {
 		return nil, fmt.Errorf("%s: of allocations alone: want a profile of CPU time too, such as /debug/pprof/profile", sources[0].Name)

@@ -137,20 +137,23 @@ func TestKnownShares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before.Scale(-1)
-	if two.Profile, err = profile.Merge([]*profile.Profile{before.Profile, two.Profile}); err != nil {
+	before.pprof.Scale(-1)
+	if two.pprof, err = profile.Merge([]*profile.Profile{before.pprof, two.pprof}); err != nil {
 		t.Fatal(err)
 	}
 	s := summaryOf(t, one, two)
 	found := map[string]float64{}
 	table := must(NewOwners())
 	a := &attributor{table: table, others: map[string]*Owner{}, frames: map[*profile.Function]*frame{}}
-	for _, sample := range one.Sample { // with assists, which are within what the clock says too
+	for _, sample := range one.pprof.Sample { // with assists, which are within what the clock says too
 		p, _ := a.place(a.stack(sample))
 		name := truthName(&p)
 		found[name] += float64(sample.Value[1]) / s.total
 	}
-	truth := map[string]float64{"in the background": (all - thread).Seconds() / all.Seconds(), "own code": own.spent.Seconds() / all.Seconds()}
+	truth := map[string]float64{
+		"in the background": (all - thread).Seconds() / all.Seconds(),
+		"own code":          own.spent.Seconds() / all.Seconds(),
+	}
 	for _, p := range parts {
 		if p.name == "MarshalJSON" {
 			truth["encode JSON"] = (p.spent - own.spent).Seconds() / all.Seconds()
@@ -158,10 +161,12 @@ func TestKnownShares(t *testing.T) {
 		}
 		truth[p.name] += p.spent.Seconds() / all.Seconds()
 	}
-	truth["garbage of messages"], found["garbage of messages"] = (parts[0].bytes+parts[1].bytes+parts[2].bytes)/(read("/gc/heap/allocs:bytes")-allocated), *s.MessagesGarbage
+	ofMessages := parts[0].bytes + parts[1].bytes + parts[2].bytes
+	truth["garbage of messages"] = ofMessages / (read("/gc/heap/allocs:bytes") - allocated)
+	found["garbage of messages"] = *s.MessagesGarbage
 	// Where processors are short, a thread waits with a timer that has ended, and of several ends
 	// one is sampled: a sixth are lost beside four other processes, which can all be of one part.
-	lost := max(0, 1-s.samples*time.Duration(one.Period).Seconds()/all.Seconds())
+	lost := max(0, 1-s.samples*time.Duration(one.pprof.Period).Seconds()/all.Seconds())
 	for name, want := range truth {
 		t.Logf("%-20s truth %.3f  profile %.3f", name, want, found[name])
 		sampling := 2 * math.Sqrt(want*(1-want)/s.samples)

@@ -17,6 +17,12 @@ type coding struct {
 	packed string         // $PutPacked, $AppendPacked and $SizePacked are for packed lists
 }
 
+// isNumber says whether values are numbers, bools or enums.
+func (c *coding) isNumber() bool { return c.write != "" }
+
+// constant says whether all values take the same number of bytes.
+func (c *coding) constant() bool { return c.isNumber() && c.write != "Varint" }
+
 var codings = map[protoreflect.Kind]coding{
 	protoreflect.BoolKind:     {"bool", protowire.VarintType, 1, "Byte", "byte($Bit(%s))", "$Bool", "Bools"},
 	protoreflect.EnumKind:     {"", protowire.VarintType, 10, "Varint", "uint64(int64(%s))", "$Int[%T]", "Varints"},

@@ -26,7 +26,7 @@ func nodeType(msg *message) string {
 }
 
 // parts writes the types in which a message's optional parts are allocated together with it.
-func (g decoder) parts(msg *message) {
+func parts(g *generator, msg *message) {
 	if len(msg.slots) == 0 {
 		return
 	}
@@ -108,7 +108,7 @@ func (g decoder) decodeFields(msg *message) {
 func (g decoder) read(f *field, present bool) string {
 	name := "RawText"
 	switch {
-	case f.isNumber():
+	case f.code.isNumber():
 		return g.e(strings.ReplaceAll(f.code.read, "%T", g.goType(f)) + "(p, i)")
 	case f.kind() == protoreflect.BytesKind && present:
 		name = "PresentBytes"
@@ -165,7 +165,7 @@ func (g decoder) decodeGroup(msg *message, f *field) {
 			g.f("if %s == nil {", name)
 			g.slot(msg, f, name)
 			g.f("}")
-			name = f.elements()
+			name = elements(f)
 		}
 		g.f("var v %s\nv, i = %s\n%s = append(%s, v)", g.goType(f), g.decodeCall(f, "v"), name, name)
 	default:
@@ -205,9 +205,9 @@ func (g decoder) decodeCall(f *field, target string) string {
 	group := f.kind() == protoreflect.GroupKind
 	switch {
 	case g.model.local(f) == nil && group:
-		return fmt.Sprintf("%s.DecodeGroup(d, p, i, depth, %d, %s)", g.typeOf(f), f.number(), target)
+		return fmt.Sprintf("%s.DecodeGroup(d, p, i, depth, %d, %s)", g.foreign.variable(f), f.number(), target)
 	case g.model.local(f) == nil:
-		return g.typeOf(f) + ".Decode(d, p, i, depth, " + target + ")"
+		return g.foreign.variable(f) + ".Decode(d, p, i, depth, " + target + ")"
 	case group:
 		return target + ".pbfastDecode(d.Group(p, i, depth))"
 	}
@@ -240,7 +240,7 @@ func (g decoder) decodeMessages(msg *message, f *field) {
 		g.f("if %s == nil {", name)
 		g.slot(msg, f, name)
 		g.f("}")
-		name, list = f.elements(), name
+		name, list = elements(f), name
 	}
 	switch {
 	case g.reusing && child != nil:

@@ -84,9 +84,9 @@ func (g encoder) forward(msg *message) {
 	g.f("func (m *%s) pbfastAppend(b []byte) []byte {", msg.name())
 	g.f("if m == nil { return b }")
 	for _, f := range msg.ordered {
-		condition, value := g.present(f)
+		condition, value := present(g.source, f)
 		tag := ""
-		for _, b := range protowire.AppendVarint(nil, f.ownTag()) {
+		for _, b := range protowire.AppendVarint(nil, ownTag(f)) {
 			tag += fmt.Sprintf(", %#x", b)
 		}
 		g.f("if %s { b = $Append%s(append(b%s), %s) }", condition, f.code.write, tag, g.e(f.code.word, value))
@@ -118,7 +118,7 @@ func (g encoder) encodeGroup(fields []*field) {
 	}
 	g.room(constant, variable...)
 	for _, f := range slices.Backward(fields) {
-		condition, value := g.present(f)
+		condition, value := present(g.source, f)
 		g.f("if %s {", condition)
 		if f.pointer() && f.text() {
 			// Its length is known once it is known to be there.
@@ -182,7 +182,7 @@ func (g encoder) put(f *field, value string) {
 func (g encoder) putMessage(f *field, value string) {
 	call := "w, i = %s.pbfastEncode(e, w, i, %#x)"
 	if g.model.local(f) == nil {
-		call = "w, i = " + g.typeOf(f) + ".Encode(e, w, i, %s, %#x)"
+		call = "w, i = " + g.foreign.variable(f) + ".Encode(e, w, i, %s, %#x)"
 	}
 	tag := f.tag(protowire.BytesType)
 	switch {
@@ -211,7 +211,7 @@ func (g encoder) encodeField(f *field) {
 	case f.packable() && f.Desc.IsPacked():
 		g.f("if n := len(%s); n > 0 {", name)
 		g.room(tagSize(f)+10, fmt.Sprintf("%d*n", f.code.most))
-		g.f("end := i\ni = $Put%s(w, i, %s)\ni = %s\n}", f.code.packed, name, g.length(f.ownTag(), "end-i"))
+		g.f("end := i\ni = $Put%s(w, i, %s)\ni = %s\n}", f.code.packed, name, g.length(ownTag(f), "end-i"))
 	case f.packable():
 		g.f("if n := len(%s); n > 0 {", name)
 		g.room(0, fmt.Sprintf("%d*n", f.code.most+tagSize(f)))
@@ -219,8 +219,8 @@ func (g encoder) encodeField(f *field) {
 		g.put(f, name+"[k]")
 		g.f("}\n}")
 	case f.list():
-		end := g.ifBoxed(f)
-		name = f.elements()
+		end := ifBoxed(g.source, f)
+		name = elements(f)
 		g.f("for k := len(%s) - 1; k >= 0; k-- {", name)
 		if f.isMessage() {
 			g.encodeAlone(f, name+"[k]")

@@ -53,15 +53,9 @@ func (f *field) text() bool {
 	return f.kind() == protoreflect.StringKind || f.kind() == protoreflect.BytesKind
 }
 
-// isNumber says whether values are numbers, bools or enums.
-func (f *field) isNumber() bool { return f.code.write != "" }
-
-// constant says whether all values take the same number of bytes.
-func (f *field) constant() bool { return f.isNumber() && f.code.write != "Varint" }
-
 // pointer says whether the struct holds a pointer to a scalar.
 func (f *field) pointer() bool {
-	if f.opaque() && f.kind() != protoreflect.StringKind {
+	if opaque(f.Parent) && f.kind() != protoreflect.StringKind {
 		return false
 	}
 	return !f.list() && !f.isMap() && !f.inOneof() && f.Desc.HasPresence() && !f.isMessage() && f.kind() != protoreflect.BytesKind
@@ -72,13 +66,13 @@ func (f *field) single() bool {
 	return f.isMessage() && !f.list() && !f.isMap() && !f.inOneof()
 }
 
-func (f *field) packable() bool { return f.list() && f.isNumber() }
+func (f *field) packable() bool { return f.list() && f.code.isNumber() }
 
 // tag is the field's tag with the given wire type.
 func (f *field) tag(wire protowire.Type) uint64 { return protowire.EncodeTag(f.number(), wire) }
 
-// ownTag is the tag that it is encoded with.
-func (f *field) ownTag() uint64 {
+// ownTag is the tag that a field is encoded with.
+func ownTag(f *field) uint64 {
 	if f.list() && f.Desc.IsPacked() {
 		return f.tag(protowire.BytesType)
 	}

@@ -14,8 +14,6 @@ import (
 
 func opaque(msg *protogen.Message) bool { return msg.APILevel == gofeaturespb.GoFeatures_API_OPAQUE }
 
-func (f *field) opaque() bool { return opaque(f.Parent) }
-
 const hidden = "xxx_hidden_"
 
 // ref is the struct's field, and oneofRef the field that holds its oneof.
@@ -23,7 +21,7 @@ func (f *field) ref() string      { return f.inStruct(f.GoName) }
 func (f *field) oneofRef() string { return f.inStruct(f.Oneof.GoName) }
 
 func (f *field) inStruct(name string) string {
-	if f.opaque() {
+	if opaque(f.Parent) {
 		return "m." + hidden + name
 	}
 	return "m." + name
@@ -31,7 +29,7 @@ func (f *field) inStruct(name string) string {
 
 // wrapper is the type that the field has in its oneof.
 func (f *field) wrapper() protogen.GoIdent {
-	if !f.opaque() {
+	if !opaque(f.Parent) {
 		return f.GoIdent
 	}
 	id := protogen.GoIdent{GoImportPath: f.Parent.GoIdent.GoImportPath, GoName: f.Parent.GoIdent.GoName + "_" + f.GoName}
@@ -48,15 +46,15 @@ func (f *field) wrapper() protogen.GoIdent {
 }
 
 // boxed says whether the struct holds a pointer to a list.
-func (f *field) boxed() bool { return f.opaque() && f.list() && f.isMessage() }
+func (f *field) boxed() bool { return opaque(f.Parent) && f.list() && f.isMessage() }
 
 // bit says whether the field has a presence bit.
 func (f *field) bit() bool {
-	return f.opaque() && !f.inOneof() && !f.isMap() && !f.isMessage() && f.Desc.HasPresence()
+	return opaque(f.Parent) && !f.inOneof() && !f.isMap() && !f.isMessage() && f.Desc.HasPresence()
 }
 
-// bitOf returns the field's place among the fields that may have a bit, and their number.
-func (f *field) bitOf() (index, size int) {
+// bitOf returns a field's place among the fields that may have a bit, and their number.
+func bitOf(f *field) (index, size int) {
 	for _, other := range f.Parent.Fields {
 		if other == f.Field {
 			index = size
@@ -70,14 +68,14 @@ func (f *field) bitOf() (index, size int) {
 
 // setPresent says that a field is there, if that is told by a bit.
 func (g decoder) setPresent(f *field) {
-	if index, size := f.bitOf(); f.bit() {
+	if index, size := bitOf(f); f.bit() {
 		g.f("$impl.X.SetPresentNonAtomic(&m.XXX_presence[%d], %d, %d)", index/32, index, size)
 	}
 }
 
 // elements is the expression of a list of messages that may be behind a pointer, which is not nil
 // where it is asked for.
-func (f *field) elements() string {
+func elements(f *field) string {
 	if f.boxed() {
 		return "(*" + f.ref() + ")"
 	}
@@ -86,10 +84,10 @@ func (f *field) elements() string {
 
 // ifBoxed opens a block, if need be, in which a list that is behind a pointer is there, and returns
 // what closes it.
-func (g *generator) ifBoxed(f *field) (end string) {
+func ifBoxed(s *source, f *field) (end string) {
 	if !f.boxed() {
 		return ""
 	}
-	g.f("if %s != nil {", f.ref())
+	s.f("if %s != nil {", f.ref())
 	return "}"
 }

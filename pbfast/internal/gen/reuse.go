@@ -37,7 +37,7 @@ func (g decoder) reuseFields(msg *message) {
 		case f.isMap():
 			g.f("clear(%s)", name)
 		case f.boxed() && ours:
-			g.f("if %s != nil { %s = %s[:0] }", name, f.elements(), f.elements())
+			g.f("if %s != nil { %s = %s[:0] }", name, elements(f), elements(f))
 		case f.list() && ours:
 			g.f("%s = %s[:0]", name, name)
 		case f.pointer(), f.single() && ours:
@@ -83,7 +83,7 @@ func (g decoder) reuseInto(child *message, target string) {
 
 // reuseElement decodes an element into one that the slice had there before.
 func (g decoder) reuseElement(f *field) {
-	name := f.elements()
+	name := elements(f)
 	g.f("n := len(%s)", name)
 	g.f("if n < cap(%s) { %s = %s[:n+1] } else { %s = append(%s, nil) }", name, name, name, name, name)
 	g.f("if %s[n] == nil { %s[n] = new(%s) }", name, name, g.QualifiedGoIdent(f.Message.GoIdent))

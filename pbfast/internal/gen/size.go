@@ -45,16 +45,16 @@ func (g sizer) sizeTagged(f *field, value string) {
 // sizeValue is the size of one value without its tag.
 func (g sizer) sizeValue(f *field, value string) string {
 	switch {
-	case f.constant():
+	case f.code.constant():
 		return fmt.Sprint(f.code.most)
-	case f.isNumber():
+	case f.code.isNumber():
 		return g.e("$SizeVarint(%s)", g.e(f.code.word, value))
 	case f.text():
 		return g.e("$SizeBytes(len(%s))", value)
 	}
 	size := value + ".pbfastSize()"
 	if g.model.local(f) == nil {
-		size = g.typeOf(f) + ".Size(" + value + ")"
+		size = g.foreign.variable(f) + ".Size(" + value + ")"
 	}
 	if f.kind() == protoreflect.GroupKind {
 		return size
@@ -64,15 +64,15 @@ func (g sizer) sizeValue(f *field, value string) string {
 
 // present is the condition under which a field that is no list, map or part of a oneof is encoded,
 // and its value then.
-func (g *generator) present(f *field) (condition, value string) {
+func present(s *source, f *field) (condition, value string) {
 	value = f.ref()
 	if f.pointer() {
 		value = "*" + value
 	}
 	switch {
 	case f.bit():
-		index, _ := f.bitOf()
-		return g.e("$impl.X.Present(&m.XXX_presence[%d], %d)", index/32, index), value
+		index, _ := bitOf(f)
+		return s.e("$impl.X.Present(&m.XXX_presence[%d], %d)", index/32, index), value
 	case f.pointer(), f.isMessage(), f.kind() == protoreflect.BytesKind && f.Desc.HasPresence():
 		return f.ref() + " != nil", value
 	case f.text():
@@ -80,7 +80,7 @@ func (g *generator) present(f *field) (condition, value string) {
 	case f.kind() == protoreflect.BoolKind:
 		return value, value
 	case f.kind() == protoreflect.FloatKind, f.kind() == protoreflect.DoubleKind: // -0 is encoded
-		return g.e(f.code.word, value) + " != 0", value
+		return s.e(f.code.word, value) + " != 0", value
 	}
 	return value + " != 0", value
 }
@@ -92,7 +92,7 @@ func (g sizer) sizeField(f *field) {
 		g.sizeMap(f)
 	case f.packable():
 		elements := g.e("$Size%s(%s)", f.code.packed, name)
-		if f.constant() {
+		if f.code.constant() {
 			elements = fmt.Sprintf("%d*len(%s)", f.code.most, name)
 		}
 		g.f("if len(%s) > 0 {", name)
@@ -103,8 +103,8 @@ func (g sizer) sizeField(f *field) {
 		}
 		g.f("}")
 	case f.list():
-		end := g.ifBoxed(f)
-		g.f("for _, v := range %s {", f.elements())
+		end := ifBoxed(g.source, f)
+		g.f("for _, v := range %s {", elements(f))
 		g.sizeTagged(f, "v")
 		g.f("}%s", end)
 	default:
@@ -116,10 +116,10 @@ func (g sizer) sizeMap(f *field) {
 	key, value := f.entry()
 	entry := g.e("%d + $SizeBytes(2 + %s + %s)", tagSize(f), g.sizeValue(key, "k"), g.sizeValue(value, "v"))
 	k, v := "k", "v"
-	if key.constant() {
+	if key.code.constant() {
 		k = "_"
 	}
-	if value.constant() {
+	if value.code.constant() {
 		v = "_"
 	}
 	if k == v {
@@ -131,7 +131,7 @@ func (g sizer) sizeMap(f *field) {
 
 // sizeSingle adds the size of a field that is no list, map or part of a oneof.
 func (g sizer) sizeSingle(f *field) {
-	condition, value := g.present(f)
+	condition, value := present(g.source, f)
 	switch {
 	case f.Desc.HasPresence():
 		g.f("if %s {", condition)
@@ -139,7 +139,7 @@ func (g sizer) sizeSingle(f *field) {
 		g.f("}")
 	case f.text():
 		g.f("n += $SizeSome(%d, len(%s))", tagSize(f), value)
-	case f.constant():
+	case f.code.constant():
 		g.f("n += $SizeIf(%s, %d)", condition, tagSize(f)+f.code.most)
 	default:
 		g.f("n += $SizeNumber(%d, %s)", tagSize(f), g.e(f.code.word, value))

@@ -52,7 +52,10 @@ func flatElem(fd protoreflect.FieldDescriptor) string {
 	case protoreflect.BytesKind:
 		return "[ubyte]"
 	}
-	return map[string]string{"float32": "float", "float64": "double", "int32": "int", "int64": "long", "uint32": "uint", "uint64": "ulong", "bool": "bool"}[goScalar(fd)]
+	return map[string]string{
+		"float32": "float", "float64": "double", "bool": "bool",
+		"int32": "int", "int64": "long", "uint32": "uint", "uint64": "ulong",
+	}[goScalar(fd)]
 }
 
 // flatHeld reports whether a value is stored by reference.
@@ -75,9 +78,9 @@ func flatCreate(fd protoreflect.FieldDescriptor, value string) string {
 	case isMessage(fd):
 		return fmt.Sprintf("flatBuild%s(%s, b)", fd.Message().Name(), address(value))
 	case isBytes(fd):
-		return "b.CreateByteVector(" + value + ")"
+		return "b.Builder.CreateByteVector(" + value + ")"
 	}
-	return "b.CreateString(" + value + ")"
+	return "b.Builder.CreateString(" + value + ")"
 }
 
 // flatScalar returns a scalar in its type in FlatBuffers.

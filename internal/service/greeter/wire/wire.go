@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/quic-go/quic-go"
 	"golang.org/x/net/ipv4"
 )
 
@@ -79,11 +80,17 @@ func (l *listener) Accept() (net.Conn, error) {
 // Packets counts the bytes of a UDP socket. It keeps what quic-go uses: reading in batches,
 // segmentation offload, ECN.
 func (c *Count) Packets(conn *net.UDPConn) net.PacketConn {
-	return &packets{UDPConn: conn, batch: ipv4.NewPacketConn(conn), count: c}
+	return &packets{datagrams: conn, batch: ipv4.NewPacketConn(conn), count: c}
+}
+
+// datagrams is what quic-go uses of a UDP socket.
+type datagrams interface {
+	quic.OOBCapablePacketConn
+	SetWriteBuffer(bytes int) error
 }
 
 type packets struct {
-	*net.UDPConn
+	datagrams
 	batch *ipv4.PacketConn
 	count *Count
 }
@@ -99,27 +106,27 @@ func (p *packets) ReadBatch(messages []ipv4.Message, flags int) (int, error) {
 }
 
 func (p *packets) ReadFrom(b []byte) (int, net.Addr, error) {
-	n, addr, err := p.UDPConn.ReadFrom(b)
+	n, addr, err := p.datagrams.ReadFrom(b)
 	p.count.In.Add(int64(n))
 	return n, addr, err
 }
 
 func (p *packets) ReadMsgUDP(b, oob []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
-	n, oobn, flags, addr, err = p.UDPConn.ReadMsgUDP(b, oob)
+	n, oobn, flags, addr, err = p.datagrams.ReadMsgUDP(b, oob)
 	p.count.In.Add(int64(n))
 	return n, oobn, flags, addr, err
 }
 
 func (p *packets) WriteTo(b []byte, addr net.Addr) (int, error) {
 	p.count.Out.Add(int64(len(b)))
-	n, err := p.UDPConn.WriteTo(b, addr)
+	n, err := p.datagrams.WriteTo(b, addr)
 	p.count.Out.Add(int64(n - len(b)))
 	return n, err
 }
 
 func (p *packets) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
 	p.count.Out.Add(int64(len(b)))
-	n, oobn, err = p.UDPConn.WriteMsgUDP(b, oob, addr)
+	n, oobn, err = p.datagrams.WriteMsgUDP(b, oob, addr)
 	p.count.Out.Add(int64(n - len(b)))
 	return n, oobn, err
 }

@@ -69,7 +69,7 @@ type Flatbuffers[M, V any] struct {
 // A FlatBuilder is a FlatBuffers builder with a stack for the offsets of parts that wait for their
 // vector.
 type FlatBuilder struct {
-	*flatbuffers.Builder
+	Builder *flatbuffers.Builder
 	waiting []flatbuffers.UOffsetT
 }
 
@@ -80,10 +80,10 @@ func (b *FlatBuilder) push(at flatbuffers.UOffsetT) { b.waiting = append(b.waiti
 func (b *FlatBuilder) vector(mark int) flatbuffers.UOffsetT {
 	parts := b.waiting[mark:]
 	for i := len(parts) - 1; i >= 0; i-- {
-		b.PrependUOffsetT(parts[i])
+		b.Builder.PrependUOffsetT(parts[i])
 	}
 	b.waiting = b.waiting[:mark]
-	return b.EndVector(len(parts))
+	return b.Builder.EndVector(len(parts))
 }
 
 // Text reads a text or byte string: its length, and its first and last byte.

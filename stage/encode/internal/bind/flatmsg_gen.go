@@ -10,7 +10,7 @@ import (
 )
 
 func flatBuildBenchmark(m *plain.Benchmark, b *FlatBuilder) flatbuffers.UOffsetT {
-	atMessage := b.CreateString(m.Message)
+	atMessage := b.Builder.CreateString(m.Message)
 	atEmbedded := flatBuildEmbeddedMessage(&m.Embedded, b)
 	atEmbeddedMap := flatBuildMap(&m.EmbeddedMap, b)
 	atEnumMessage := flatBuildEnumMessage(&m.EnumMessage, b)
@@ -89,7 +89,7 @@ func flatReadBenchmark(v *flatmsg.Benchmark) (sum uint64) {
 	return sum
 }
 func flatBuildEmbeddedMessage(m *plain.EmbeddedMessage, b *FlatBuilder) flatbuffers.UOffsetT {
-	atEmbeddedData := b.CreateByteVector(m.EmbeddedData)
+	atEmbeddedData := b.Builder.CreateByteVector(m.EmbeddedData)
 	flatmsg.EmbeddedMessageStart(b.Builder)
 	flatmsg.EmbeddedMessageAddEmbeddedData(b.Builder, atEmbeddedData)
 	return flatmsg.EmbeddedMessageEnd(b.Builder)
@@ -105,7 +105,7 @@ func flatReadEmbeddedMessage(v *flatmsg.EmbeddedMessage) (sum uint64) {
 func flatBuildMap(m *plain.Map, b *FlatBuilder) flatbuffers.UOffsetT {
 	markBuiltMap := b.mark()
 	for k, x := range m.BuiltMap {
-		atKey := b.CreateString(k)
+		atKey := b.Builder.CreateString(k)
 		flatmsg.MapBuiltMapEntryStart(b.Builder)
 		flatmsg.MapBuiltMapEntryAddKey(b.Builder, atKey)
 		flatmsg.MapBuiltMapEntryAddValue(b.Builder, x)
@@ -143,7 +143,7 @@ func flatReadMap(v *flatmsg.Map) (sum uint64) {
 	return sum
 }
 func flatBuildEnumMessage(m *plain.EnumMessage, b *FlatBuilder) flatbuffers.UOffsetT {
-	atMessage := b.CreateString(m.Message)
+	atMessage := b.Builder.CreateString(m.Message)
 	flatmsg.EnumMessageStart(b.Builder)
 	flatmsg.EnumMessageAddMessage(b.Builder, atMessage)
 	flatmsg.EnumMessageAddEmbedded(b.Builder, flatmsg.EmbeddedEnum(m.Embedded))
@@ -160,7 +160,7 @@ func flatReadEnumMessage(v *flatmsg.EnumMessage) (sum uint64) {
 	return sum
 }
 func flatBuildBlob(m *plain.Blob, b *FlatBuilder) flatbuffers.UOffsetT {
-	atData := b.CreateByteVector(m.Data)
+	atData := b.Builder.CreateByteVector(m.Data)
 	flatmsg.BlobStart(b.Builder)
 	flatmsg.BlobAddData(b.Builder, atData)
 	return flatmsg.BlobEnd(b.Builder)
@@ -174,17 +174,17 @@ func flatReadBlob(v *flatmsg.Blob) (sum uint64) {
 	return sum
 }
 func flatBuildMetrics(m *plain.Metrics, b *FlatBuilder) flatbuffers.UOffsetT {
-	atSeries := b.CreateString(m.Series)
+	atSeries := b.Builder.CreateString(m.Series)
 	flatmsg.MetricsStartUnixMsVector(b.Builder, len(m.UnixMs))
 	for i := len(m.UnixMs) - 1; i >= 0; i-- {
-		b.PrependInt64(m.UnixMs[i])
+		b.Builder.PrependInt64(m.UnixMs[i])
 	}
-	atUnixMs := b.EndVector(len(m.UnixMs))
+	atUnixMs := b.Builder.EndVector(len(m.UnixMs))
 	flatmsg.MetricsStartValuesVector(b.Builder, len(m.Values))
 	for i := len(m.Values) - 1; i >= 0; i-- {
-		b.PrependFloat64(m.Values[i])
+		b.Builder.PrependFloat64(m.Values[i])
 	}
-	atValues := b.EndVector(len(m.Values))
+	atValues := b.Builder.EndVector(len(m.Values))
 	flatmsg.MetricsStart(b.Builder)
 	flatmsg.MetricsAddSeries(b.Builder, atSeries)
 	flatmsg.MetricsAddUnixMs(b.Builder, atUnixMs)
@@ -216,7 +216,7 @@ func flatReadMetrics(v *flatmsg.Metrics) (sum uint64) {
 	return sum
 }
 func flatBuildOrder(m *plain.Order, b *FlatBuilder) flatbuffers.UOffsetT {
-	atReference := b.CreateString(m.Reference)
+	atReference := b.Builder.CreateString(m.Reference)
 	atCustomer := flatBuildCustomer(&m.Customer, b)
 	atShipTo := flatBuildAddress(&m.ShipTo, b)
 	var atBillTo flatbuffers.UOffsetT
@@ -232,12 +232,12 @@ func flatBuildOrder(m *plain.Order, b *FlatBuilder) flatbuffers.UOffsetT {
 	atTotal := flatBuildMoney(&m.Total, b)
 	var atCoupon flatbuffers.UOffsetT
 	if m.Coupon != nil {
-		atCoupon = b.CreateString(*m.Coupon)
+		atCoupon = b.Builder.CreateString(*m.Coupon)
 	}
 	markLabels := b.mark()
 	for k, x := range m.Labels {
-		atKey := b.CreateString(k)
-		atValue := b.CreateString(x)
+		atKey := b.Builder.CreateString(k)
+		atValue := b.Builder.CreateString(x)
 		flatmsg.OrderLabelsEntryStart(b.Builder)
 		flatmsg.OrderLabelsEntryAddKey(b.Builder, atKey)
 		flatmsg.OrderLabelsEntryAddValue(b.Builder, atValue)
@@ -245,14 +245,14 @@ func flatBuildOrder(m *plain.Order, b *FlatBuilder) flatbuffers.UOffsetT {
 	}
 	flatmsg.OrderStartLabelsVector(b.Builder, len(m.Labels))
 	atLabels := b.vector(markLabels)
-	atNote := b.CreateString(m.Note)
+	atNote := b.Builder.CreateString(m.Note)
 	markTags := b.mark()
 	for i := range m.Tags {
-		b.push(b.CreateString(m.Tags[i]))
+		b.push(b.Builder.CreateString(m.Tags[i]))
 	}
 	flatmsg.OrderStartTagsVector(b.Builder, len(m.Tags))
 	atTags := b.vector(markTags)
-	atSignature := b.CreateByteVector(m.Signature)
+	atSignature := b.Builder.CreateByteVector(m.Signature)
 	flatmsg.OrderStart(b.Builder)
 	flatmsg.OrderAddSerial(b.Builder, m.Serial)
 	flatmsg.OrderAddReference(b.Builder, atReference)
@@ -417,7 +417,7 @@ func flatReadOrder(v *flatmsg.Order) (sum uint64) {
 	return sum
 }
 func flatBuildMoney(m *plain.Money, b *FlatBuilder) flatbuffers.UOffsetT {
-	atCurrency := b.CreateString(m.Currency)
+	atCurrency := b.Builder.CreateString(m.Currency)
 	flatmsg.MoneyStart(b.Builder)
 	flatmsg.MoneyAddCurrency(b.Builder, atCurrency)
 	flatmsg.MoneyAddMinorUnits(b.Builder, m.MinorUnits)
@@ -434,11 +434,11 @@ func flatReadMoney(v *flatmsg.Money) (sum uint64) {
 	return sum
 }
 func flatBuildCustomer(m *plain.Customer, b *FlatBuilder) flatbuffers.UOffsetT {
-	atName := b.CreateString(m.Name)
-	atEmail := b.CreateString(m.Email)
+	atName := b.Builder.CreateString(m.Name)
+	atEmail := b.Builder.CreateString(m.Email)
 	var atPhone flatbuffers.UOffsetT
 	if m.Phone != nil {
-		atPhone = b.CreateString(*m.Phone)
+		atPhone = b.Builder.CreateString(*m.Phone)
 	}
 	flatmsg.CustomerStart(b.Builder)
 	flatmsg.CustomerAddSerial(b.Builder, m.Serial)
@@ -479,10 +479,10 @@ func flatReadCustomer(v *flatmsg.Customer) (sum uint64) {
 	return sum
 }
 func flatBuildAddress(m *plain.Address, b *FlatBuilder) flatbuffers.UOffsetT {
-	atStreet := b.CreateString(m.Street)
-	atCity := b.CreateString(m.City)
-	atPostalCode := b.CreateString(m.PostalCode)
-	atCountry := b.CreateString(m.Country)
+	atStreet := b.Builder.CreateString(m.Street)
+	atCity := b.Builder.CreateString(m.City)
+	atPostalCode := b.Builder.CreateString(m.PostalCode)
+	atCountry := b.Builder.CreateString(m.Country)
 	flatmsg.AddressStart(b.Builder)
 	flatmsg.AddressAddStreet(b.Builder, atStreet)
 	flatmsg.AddressAddCity(b.Builder, atCity)
@@ -505,8 +505,8 @@ func flatReadAddress(v *flatmsg.Address) (sum uint64) {
 	return sum
 }
 func flatBuildLineItem(m *plain.LineItem, b *FlatBuilder) flatbuffers.UOffsetT {
-	atSku := b.CreateString(m.Sku)
-	atTitle := b.CreateString(m.Title)
+	atSku := b.Builder.CreateString(m.Sku)
+	atTitle := b.Builder.CreateString(m.Title)
 	atUnitPrice := flatBuildMoney(&m.UnitPrice, b)
 	flatmsg.LineItemStart(b.Builder)
 	flatmsg.LineItemAddSku(b.Builder, atSku)
@@ -586,7 +586,9 @@ func flatSomeBenchmark(v *flatmsg.Benchmark, _ *plain.Benchmark) (sum uint64, er
 	}
 	return sum, nil
 }
-func flatBuildRootBenchmark(m *plain.Benchmark, b *FlatBuilder) { b.Finish(flatBuildBenchmark(m, b)) }
+func flatBuildRootBenchmark(m *plain.Benchmark, b *FlatBuilder) {
+	b.Builder.Finish(flatBuildBenchmark(m, b))
+}
 func flatUseBenchmark(v *flatmsg.Benchmark, _ *plain.Benchmark) (uint64, error) {
 	return flatReadBenchmark(v), nil
 }
@@ -594,13 +596,13 @@ func flatSomeBlob(v *flatmsg.Blob, _ *plain.Blob) (sum uint64, err error) {
 	sum += Text(v.DataBytes())
 	return sum, nil
 }
-func flatBuildRootBlob(m *plain.Blob, b *FlatBuilder)            { b.Finish(flatBuildBlob(m, b)) }
+func flatBuildRootBlob(m *plain.Blob, b *FlatBuilder)            { b.Builder.Finish(flatBuildBlob(m, b)) }
 func flatUseBlob(v *flatmsg.Blob, _ *plain.Blob) (uint64, error) { return flatReadBlob(v), nil }
 func flatSomeMetrics(v *flatmsg.Metrics, _ *plain.Metrics) (sum uint64, err error) {
 	sum += Text(v.Series())
 	return sum, nil
 }
-func flatBuildRootMetrics(m *plain.Metrics, b *FlatBuilder) { b.Finish(flatBuildMetrics(m, b)) }
+func flatBuildRootMetrics(m *plain.Metrics, b *FlatBuilder) { b.Builder.Finish(flatBuildMetrics(m, b)) }
 func flatUseMetrics(v *flatmsg.Metrics, _ *plain.Metrics) (uint64, error) {
 	return flatReadMetrics(v), nil
 }
@@ -617,11 +619,11 @@ func flatSomeOrder(v *flatmsg.Order, _ *plain.Order) (sum uint64, err error) {
 	}
 	return sum, nil
 }
-func flatBuildRootOrder(m *plain.Order, b *FlatBuilder)             { b.Finish(flatBuildOrder(m, b)) }
+func flatBuildRootOrder(m *plain.Order, b *FlatBuilder)             { b.Builder.Finish(flatBuildOrder(m, b)) }
 func flatUseOrder(v *flatmsg.Order, _ *plain.Order) (uint64, error) { return flatReadOrder(v), nil }
 func flatSomeTiny(v *flatmsg.Tiny, _ *plain.Tiny) (sum uint64, err error) {
 	sum += uint64(v.Serial())
 	return sum, nil
 }
-func flatBuildRootTiny(m *plain.Tiny, b *FlatBuilder)            { b.Finish(flatBuildTiny(m, b)) }
+func flatBuildRootTiny(m *plain.Tiny, b *FlatBuilder)            { b.Builder.Finish(flatBuildTiny(m, b)) }
 func flatUseTiny(v *flatmsg.Tiny, _ *plain.Tiny) (uint64, error) { return flatReadTiny(v), nil }
