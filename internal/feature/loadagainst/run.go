@@ -29,8 +29,7 @@ type Side struct {
 
 	// The server that Serve has started, if it has.
 	process *proc.Process
-	guard   *proc.Watchdog // kills the server's group should this process die
-	source  *build.Source  // nil for the working tree
+	source  *build.Source // nil for the working tree
 	said    proc.Output
 }
 

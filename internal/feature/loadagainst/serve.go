@@ -47,9 +47,6 @@ func (s *Side) Serve(ctx context.Context, command, revision string) (addr string
 		return "", err
 	}
 	s.Server.PID = s.process.PID // the shell, which has the server as its child
-	if s.guard, err = proc.StartWatchdog(-s.Server.PID); err != nil {
-		return "", err
-	}
 	late := time.Now().Add(startWithin)
 	for {
 		conn, refused := net.DialTimeout("tcp", addr, time.Second)
@@ -86,9 +83,6 @@ func (s *Side) ended() error {
 func (s *Side) end() error {
 	if s.process != nil {
 		s.process.KillGroup()
-	}
-	if s.guard != nil {
-		s.guard.Stop()
 	}
 	if s.source != nil {
 		return s.source.Close()
