@@ -4,6 +4,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -30,7 +31,7 @@ func (f *againstFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.against, "against", "", "compare with the old server, in turns: its `URL`, or with --serve a revision")
 	flags.StringVar(&f.serve, "serve", "", "start both sides by this shell `command`; {addr} is where each shall listen")
 	f.gate = loadagainst.Limits{}
-	flags.Var(f.gate, "gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated")
+	flags.Func("gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated", f.gate.Set)
 	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show` and to go on after an interruption")
 	flags.StringVar(&f.html, "html", "", "write a page with the distributions to `file`")
 }
@@ -57,7 +58,10 @@ func (f *loadFlags) checkAgainst(args []string) error {
 func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error) {
 	var sides loadagainst.Sides
 	defer func() { err = errors.Join(err, sides.Close()) }()
-	if err := f.openSides(cmd, target, &sides); err != nil {
+	ctx, fail := context.WithCancelCause(cmd.Context())
+	defer fail(nil)
+	cmd.SetContext(ctx)
+	if err := f.openSides(cmd, fail, target, &sides); err != nil {
 		return err
 	}
 	plan := load.Plan{Poisson: f.arrivals == "poisson", Patience: f.wait}
@@ -74,16 +78,18 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 			return err
 		}
 	}
-	if err := rec.Keep(cmp.Or(f.sides.out, os.DevNull)); err != nil {
+	out, err := os.Create(cmp.Or(f.sides.out, os.DevNull))
+	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	live := newView(cmd.ErrOrStderr())
-	failed := sides.Run(cmd.Context(), plan, rec, func() {
+	failed := sides.Run(cmd.Context(), plan, rec, out, func() {
 		if live.live {
 			live.draw(fmt.Sprintf("%d pairs of slices left", rec.PairsLeft()))
 		}
 	})
 	live.erase()
+	failed = errors.Join(failed, out.Close())
 	if len(rec.Pairs) == 0 {
 		return failed
 	}
@@ -113,29 +119,28 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 
 // answer prints the comparison, and judges it unless it has failed.
 func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed error) error {
-	form := formFlags{report.Form{JSON: f.json}}
-	if err := rec.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil {
+	result, form := rec.Analyze(), formFlags{report.Form{JSON: f.json}}
+	if err := result.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil {
 		return err
 	}
 	if f.sides.html != "" {
-		if err := writeFile(f.sides.html, rec.HTML); err != nil {
+		if err := writeFile(f.sides.html, result.HTML); err != nil {
 			return err
 		}
 	}
 	if failed != nil {
 		return nil
 	}
-	outcome, lines := rec.Analyze().Judge(f.sides.gate)
-	for _, line := range lines {
-		say(cmd, "--gate %s", line)
-	}
+	outcome, lines := result.Judge(f.sides.gate)
+	tell(cmd, lines)
 	return gateStatus(cmd, outcome, nil, "")
 }
 
-// openSides starts both servers, if they are to be started, and opens connections to them.
-func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *loadagainst.Sides) (err error) {
+// openSides starts both servers, if they are to be started, and opens connections to them. fail is
+// told if one of them ends.
+func (f *loadFlags) openSides(cmd *cobra.Command, fail context.CancelCauseFunc, target *load.Target, sides *loadagainst.Sides) (err error) {
 	oldServer, newServer, _ := strings.Cut(f.server, ",")
-	urls := [2]*url.URL{nil, target.Request.URL}
+	urls := [2]*url.URL{target.Request.URL, target.Request.URL}
 	if f.sides.serve == "" {
 		if urls[0], err = load.ParseURL(f.sides.against); err != nil {
 			return fmt.Errorf("--against: %w", err)
@@ -143,19 +148,20 @@ func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *lo
 	}
 	for i, server := range []string{oldServer, newServer} {
 		side := &sides[i]
+		side.Name = urls[i].Redacted()
 		if side.Server, err = load.ParseServer(server); err != nil {
 			return fmt.Errorf("--server: %w", err)
 		}
 		if f.sides.serve != "" {
 			revision := []string{f.sides.against, ""}[i]
-			say(cmd, "starting %s", cmp.Or(revision, "the working tree"))
-			addr, err := side.Serve(cmd.Context(), f.sides.serve, revision)
+			side.Name = cmp.Or(revision, "the working tree")
+			say(cmd, "starting %s", side.Name)
+			addr, err := side.Serve(cmd.Context(), fail, f.sides.serve, revision)
 			if err != nil {
 				return fmt.Errorf("--serve: %w", err)
 			}
-			urls[i] = &url.URL{Scheme: target.Request.URL.Scheme, Host: addr}
+			urls[i] = &url.URL{Scheme: urls[i].Scheme, Host: addr}
 		}
-		side.Name = cmp.Or(side.Name, urls[i].Redacted())
 		side.Target = moved(target, urls[i])
 	}
 	return sides.Open(cmd.Context())
@@ -197,14 +203,13 @@ func (f *loadFlags) record(sides *loadagainst.Sides) (*loadagainst.Record, error
 // showAgainst prints a kept comparison of two servers, or makes its page, if the file is one.
 func showAgainst(cmd *cobra.Command, name, page string, form report.Form) (printed bool, err error) {
 	rec, err := loadagainst.Load(name)
-	if errors.Is(err, loadagainst.ErrNoRecord) || errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, loadagainst.ErrNoRecord) || errors.Is(err, os.ErrNotExist):
 		return false, nil
+	case err != nil:
+		return true, err
+	case page != "":
+		return true, writeFile(page, rec.Analyze().HTML)
 	}
-	if err == nil && page != "" {
-		return true, writeFile(page, rec.HTML)
-	}
-	if err == nil {
-		err = rec.Print(cmd.OutOrStdout(), form)
-	}
-	return true, err
+	return true, rec.Analyze().Print(cmd.OutOrStdout(), form)
 }

@@ -45,10 +45,16 @@ func (m *MetricChange) gated(limit float64) Outcome {
 	if m.Better == string(Higher) {
 		worse = Interval{Value: 1 / m.Ratio.Value, Low: 1 / m.Ratio.High, High: 1 / m.Ratio.Low}
 	}
+	return Gate(worse, m.P, 1+limit)
+}
+
+// Gate is the outcome of a figure by how much worse it is, the p-value of no change after Holm, and
+// the most that is allowed.
+func Gate(worse Interval, p, most float64) Outcome {
 	switch {
-	case m.P <= familyLevel && worse.Value > 1+limit:
+	case p <= familyLevel && worse.Value > most:
 		return Regressed
-	case worse.High <= 1+limit:
+	case worse.High <= most:
 		return Passed
 	}
 	return Inconclusive

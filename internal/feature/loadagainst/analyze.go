@@ -31,7 +31,7 @@ type Figure struct {
 	// figures.
 	P float64 `json:"p"`
 	// Verdict is higher, lower or "".
-	Verdict string `json:"verdict"`
+	Verdict verdict.Verdict `json:"verdict"`
 
 	tail float64 // of a percentile: the share of slower requests
 }
@@ -49,6 +49,8 @@ type Result struct {
 	Failures [2]map[string]int64 `json:"failures"`
 	// Paused is how long the generator itself did not run.
 	Paused time.Duration `json:"generator_paused_ns"`
+
+	sides [2]Slice // of all pairs
 }
 
 // mostBlocks is how many blocks there are at most. More would leave too few requests in each for
@@ -101,39 +103,38 @@ func (r *Record) Analyze() *Result {
 	out := &Result{
 		Version: 2, Header: r.Header, Pairs: len(r.Pairs), Left: r.PairsLeft(),
 		Figures: []Figure{}, Missing: []string{}, Failures: [2]map[string]int64{sides[0].Errors, sides[1].Errors},
-		Paused: time.Duration(sides[0].Totals["paused"] + sides[1].Totals["paused"]),
+		Paused: time.Duration(sides[0].Totals["paused"] + sides[1].Totals["paused"]), sides: sides,
 	}
 	if len(r.Pairs) < stats.MinBlocks {
 		out.Missing = append(out.Missing, "there are too few slices for an interval: give --duration more")
 		return out
 	}
+	requests := float64(min(sides[0].Latency.TotalCount(), sides[1].Latency.TotalCount()))
 	var p []float64
 	for _, f := range figures {
 		f.Old, f.New = f.in(&sides[0]), f.in(&sides[1])
-		if math.IsNaN(f.Old + f.New) {
-			continue
+		if f.Blocks = min(mostBlocks, len(r.Pairs)); f.tail > 0 {
+			f.Blocks = min(f.Blocks, int(requests*f.tail/leastTail))
 		}
-		f.Blocks = min(mostBlocks, len(r.Pairs))
-		if f.tail > 0 {
-			requests := min(sides[0].Latency.TotalCount(), sides[1].Latency.TotalCount())
-			f.Blocks = min(f.Blocks, int(float64(requests)*f.tail/leastTail))
-		}
-		if f.Blocks < stats.MinBlocks {
+		switch {
+		case math.IsNaN(f.Old + f.New):
+		case f.Blocks < stats.MinBlocks:
 			out.Missing = append(out.Missing, f.Name+" takes more requests: give --duration or --rate more")
-			continue
+		default:
+			f.compare(r.Pairs)
+			p = append(p, f.P)
+			out.Figures = append(out.Figures, f)
 		}
-		f.compare(r.Pairs)
-		p = append(p, f.P)
-		out.Figures = append(out.Figures, f)
 	}
 	for i, adjusted := range stats.Holm(p) {
 		f := &out.Figures[i]
 		f.P = adjusted
 		switch change := f.change(); {
-		case f.P <= alpha && change.Low > margin:
-			f.Verdict = "higher"
-		case f.P <= alpha && change.High < -margin:
-			f.Verdict = "lower"
+		case adjusted > alpha:
+		case change.Low > margin:
+			f.Verdict = verdict.Higher
+		case change.High < -margin:
+			f.Verdict = verdict.Lower
 		}
 	}
 	return out
@@ -154,14 +155,10 @@ func (f *Figure) compare(pairs []Pair) {
 			logs = append(logs, math.Log(now/old))
 		}
 	}
-	shift := stats.Paired(differences, alpha)
-	f.Difference = verdict.Interval{Value: shift.Value, Low: shift.Low, High: shift.High}
+	f.Difference, f.P = verdict.Located(differences), stats.Paired(differences, alpha).P
 	if len(logs) == f.Blocks {
-		shift = stats.Paired(logs, alpha)
-		ratio := verdict.Interval{Value: shift.Value, Low: shift.Low, High: shift.High}.Each(math.Exp)
-		f.Ratio = &ratio
+		f.Ratio, f.P = new(verdict.Compare(logs)), stats.Paired(logs, alpha).P
 	}
-	f.P = shift.P
 }
 
 // change is by how much the new side is higher: relative to the old one where there is a ratio.
@@ -175,7 +172,8 @@ func (f *Figure) change() verdict.Interval {
 // sum adds up the slices of each side.
 func sum(pairs []Pair) (sides [2]Slice) {
 	for i := range sides {
-		all := Slice{Errors: map[string]int64{}, Totals: map[string]float64{}}
+		all := &sides[i]
+		all.Errors, all.Totals = map[string]int64{}, map[string]float64{}
 		for p := range pairs {
 			s := &pairs[p][i]
 			all.Due += s.Due
@@ -187,17 +185,13 @@ func sum(pairs []Pair) (sides [2]Slice) {
 				all.Totals[what] += n
 			}
 		}
-		sides[i] = all
 	}
 	return sides
 }
 
 // Limits are by how much figures may be higher on the new side: 0.05 for 5%, and for a share of
-// requests percentage points. They are a flag's values.
+// requests percentage points.
 type Limits map[string]float64
-
-func (l Limits) String() string { return "" }
-func (l Limits) Type() string   { return "limit" }
 
 // Set adds a limit, such as p99:5% or errors:0.
 func (l Limits) Set(text string) error {
@@ -226,25 +220,13 @@ func (r *Result) Judge(limits Limits) (outcome verdict.Outcome, lines []string) 
 		one, why := verdict.Inconclusive, "it is not known"
 		for i := range r.Figures {
 			if f := &r.Figures[i]; f.Name == name {
-				one, why = f.judge(limits[name]), f.text()
+				one, why = verdict.Gate(f.change(), f.P, limits[name]), f.text()
 			}
 		}
 		if outcome == verdict.Passed || one == verdict.Regressed {
 			outcome = one
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s: %s", name, one, why))
+		lines = append(lines, fmt.Sprintf("--gate %s: %s: %s", name, one, why))
 	}
 	return outcome, lines
-}
-
-// judge says whether the figure is higher than it may be.
-func (f *Figure) judge(most float64) verdict.Outcome {
-	change := f.change()
-	switch {
-	case f.Verdict == "higher" && change.Value > most:
-		return verdict.Regressed
-	case f.Verdict != "lower" && change.High > most:
-		return verdict.Inconclusive
-	}
-	return verdict.Passed
 }

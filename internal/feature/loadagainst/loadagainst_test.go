@@ -111,9 +111,9 @@ func TestChangesAreFoundByTheirFigures(t *testing.T) {
 	} {
 		result := drawn(rng, 60, 300, test.change).Analyze()
 		for _, f := range result.Figures {
-			want := ""
+			want := verdict.Verdict("")
 			if strings.Contains(" "+test.figures+" ", " "+f.Name+" ") {
-				want = "higher"
+				want = verdict.Higher
 			}
 			if f.Verdict != want {
 				t.Errorf("%s: %s is %q (%s, p %.3g), want %q", name, f.Name, f.Verdict, f.text(), f.P, want)
@@ -158,7 +158,7 @@ func TestPageInBrowser(t *testing.T) {
 	r := drawn(rand.New(rand.NewPCG(7, 8)), 36, 120, func(ns float64) (float64, bool) { return 1.3 * ns, true })
 	r.Header.Old, r.Header.New = "HEAD", "<b>the working tree"
 	var page bytes.Buffer
-	if err := r.HTML(&page); err != nil {
+	if err := r.Analyze().HTML(&page); err != nil {
 		t.Fatal(err)
 	}
 	if m := regexp.MustCompile(`(?i)(src|href|url)\s*[=(]\s*["']?(https?:)?//|<b>the|ZgotmplZ`).Find(page.Bytes()); m != nil {
@@ -230,17 +230,18 @@ func TestRealServers(t *testing.T) {
 		t.Errorf("slices of %v, the first %v not counted", h.Slice, h.Settle)
 	}
 	name := filepath.Join(t.TempDir(), "two.jsonl")
-	if err := rec.Keep(name); err != nil {
+	file, err := os.Create(name)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Run(t.Context(), plan, rec, func() {}); err != nil {
+	if err := errors.Join(s.Run(t.Context(), plan, rec, file, func() {}), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	var before, after strings.Builder
-	if err := rec.Print(&before, report.Form{Wide: true}); err != nil {
+	result := rec.Analyze()
+	if err := result.Print(&before, report.Form{Wide: true}); err != nil {
 		t.Fatal(err)
 	}
-	result := rec.Analyze()
 	if f := figure(t, result, "errors"); f.Verdict != "higher" || f.Old != 0 || math.Abs(f.New-5) > 1 {
 		t.Errorf("errors: %q %s\n%s", f.Verdict, f.text(), before.String())
 	}
@@ -254,11 +255,11 @@ func TestRealServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Print(&after, report.Form{Wide: true}); err != nil || after.String() != before.String() {
+	if err := again.Analyze().Print(&after, report.Form{Wide: true}); err != nil || after.String() != before.String() {
 		t.Errorf("read again (%v):\n%s\nbefore:\n%s", err, after.String(), before.String())
 	}
 	for _, r := range []*Record{again, {Header: rec.Header}} { // the latter was interrupted at once
-		if err := r.HTML(io.Discard); err != nil {
+		if err := r.Analyze().HTML(io.Discard); err != nil {
 			t.Error(err)
 		}
 	}
@@ -334,7 +335,9 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	serve := func(ctx context.Context, command string) error {
 		var s Sides
-		_, err := s[0].Serve(ctx, command, "")
+		ctx, fail := context.WithCancelCause(ctx)
+		defer fail(nil)
+		_, err := s[0].Serve(ctx, fail, command, "")
 		return errors.Join(err, s.Close())
 	}
 	if err := serve(t.Context(), "sleep 1"); err == nil || !strings.Contains(err.Error(), "{addr}") {

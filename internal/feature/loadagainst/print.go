@@ -7,10 +7,10 @@ import (
 	"html/template"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
+	"postage/internal/feature/show"
 	"postage/internal/kit/report"
 	"postage/load"
 )
@@ -41,11 +41,7 @@ func (f *Figure) difference() string {
 		}
 		return "+" + f.number(x)
 	}
-	d := f.Difference
-	if d.Low == d.High {
-		return signed(d.Value)
-	}
-	return fmt.Sprintf("%s (%s to %s)", signed(d.Value), signed(d.Low), signed(d.High))
+	return fmt.Sprintf("%s (%s to %s)", signed(f.Difference.Value), signed(f.Difference.Low), signed(f.Difference.High))
 }
 
 // columns are the table's, on the page too.
@@ -54,12 +50,12 @@ var columns = []report.Column[Figure]{
 	report.Figures("old", func(f Figure) string { return f.number(f.Old) }),
 	report.Figures("new", func(f Figure) string { return f.number(f.New) }),
 	report.Texts("new/old", func(f Figure) string { return f.text() }),
-	report.Texts("verdict", func(f Figure) string { return cmp.Or(f.Verdict, "no difference seen") }),
+	report.Texts("verdict", func(f Figure) string { return string(cmp.Or(f.Verdict, "no difference seen")) }),
 	report.Texts("new − old", func(f Figure) string { return f.difference() }).When(report.IfWide),
 }
 
-// notes are what is to be known beside the figures.
-func (r *Result) notes() []string {
+// Notes are what is to be known beside the figures.
+func (r *Result) Notes() []string {
 	notes := slices.Concat(r.Differing, r.Missing)
 	for i, side := range []string{"old", "new"} {
 		for _, why := range slices.Sorted(maps.Keys(r.Failures[i])) {
@@ -75,37 +71,30 @@ func (r *Result) notes() []string {
 	return notes
 }
 
-// Print writes the answer for a person.
-func (r *Record) Print(w io.Writer, form report.Form) error {
-	answer := r.Analyze()
+// Print writes the answer for a person, or for scripts.
+func (r *Result) Print(w io.Writer, form report.Form) error {
 	if form.JSON {
-		return report.WriteJSON(w, answer)
+		return report.WriteJSON(w, r)
 	}
 	d := &report.Doc{Form: form}
-	d.Title(r.Header.Title())
-	d.Paragraph("", answer.method())
-	report.Table(d, columns, answer.Figures, func(f Figure, text string) string {
-		switch f.Verdict {
-		case "higher":
-			return d.Paint(report.Red, text)
-		case "lower":
-			return d.Paint(report.Green, text)
-		}
-		return text
-	})
+	d.Title(r.Title())
+	d.Paragraph("", r.Method())
+	report.Table(d, columns, r.Figures, func(_ Figure, text string) string { return show.Colored(d, text) })
 	d.Printf("\n")
-	d.Marked("note:", answer.notes()...)
-	d.Note(level)
+	d.Marked("note:", r.Notes()...)
+	d.Note(r.Level())
 	return d.Print(w)
 }
 
-// method says what was sent, and how the sides took turns.
-func (r *Result) method() string {
+// Method says what was sent, and how the sides took turns.
+func (r *Result) Method() string {
 	return fmt.Sprintf("%s, in turns, %d slices of %v each, the first %v after a switch not counted.", r.Load(), r.Pairs, r.Slice.Round(time.Millisecond), r.Settle)
 }
 
-// level says how sure the verdicts are.
-var level = fmt.Sprintf("Intervals of 95%% over at most %d blocks of slices. Of equal sides at most 2%% are called different.", mostBlocks)
+// Level says how sure the verdicts are.
+func (r *Result) Level() string {
+	return fmt.Sprintf("Intervals of 95%% over at most %d blocks of slices. Of equal sides at most %g%% are called different.", mostBlocks, 100*alpha)
+}
 
 var (
 	//go:embed page.gohtml
@@ -115,21 +104,16 @@ var (
 )
 
 // HTML writes a page with the answer and both sides' latencies. It needs no network.
-func (r *Record) HTML(w io.Writer) error {
-	answer := r.Analyze()
-	data := map[string]any{
-		"Title": answer.Title(), "Started": answer.Started, "Method": answer.method(), "Level": level, "Notes": answer.notes(),
-		"Cells": report.Cells(columns, answer.Figures),
-	}
-	if len(r.Pairs) > 0 {
-		data["Plot"] = newPlot(sum(r.Pairs))
-	}
-	body, err := report.Fragment(pageText, nil, data)
+func (r *Result) HTML(w io.Writer) error {
+	body, err := report.Fragment(pageText, nil, r)
 	if err != nil {
 		return err
 	}
 	return report.Page{Title: "load", Command: "load", Style: template.CSS(pageCSS), Body: body}.Write(w)
 }
+
+// Cells are the page's table, a head first.
+func (r *Result) Cells() [][]string { return report.Cells(columns, r.Figures) }
 
 // plot has both sides' latencies by percentile, over each other, in the units of the page's SVG.
 type plot struct {
@@ -137,24 +121,26 @@ type plot struct {
 	Old, New string // paths
 }
 
-// newPlot plots a percentile at the logarithm of the share of slower requests, so that the tail has
-// as much room as the rest.
-func newPlot(sides [2]Slice) plot {
-	old, now := sides[0].Latency, sides[1].Latency
-	most := float64(max(1, old.TotalCount(), now.TotalCount()))
+// Plot plots a percentile at the logarithm of the share of slower requests, so that the tail has as
+// much room as the rest. It is nil if nothing was measured.
+func (r *Result) Plot() *plot {
+	if r.Pairs == 0 {
+		return nil
+	}
+	old, now := r.sides[0].Latency, r.sides[1].Latency
+	most := float64(max(old.TotalCount(), now.TotalCount()))
 	x := report.NewLog([]float64{1, most}, 64, 870)
 	y := report.NewLog([]float64{float64(min(old.Min(), now.Min())), float64(max(old.Max(), now.Max()))}, 280, 12)
 	curve := func(h load.Histogram) string {
-		const steps = 20 // for each factor of ten in the share
-		points := 1 + int(steps*math.Log10(float64(max(1, h.TotalCount()))))
-		return report.Path(points, func(i int) (float64, float64) {
-			slower := math.Pow(10, -float64(i)/steps)
-			return x.At(1 / slower), y.At(float64(h.ValueAtQuantile(100 * (1 - slower))))
+		points := h.CumulativeDistributionWithTicks(5)
+		return report.Path(len(points), func(i int) (float64, float64) {
+			one := 100 / (100 - points[i].Quantile) // of so many requests one is slower
+			return x.At(min(one, float64(h.TotalCount()))), y.At(float64(points[i].ValueAt))
 		})
 	}
-	p := plot{Y: y.Ticks(report.Duration), Old: curve(old), New: curve(now)}
+	p := &plot{Y: y.Ticks(report.Duration), Old: curve(old), New: curve(now)}
 	for _, percentile := range []float64{0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999} {
-		if one := 100 / (100 - percentile); one <= most { // of so many requests one is slower
+		if one := 100 / (100 - percentile); one <= most {
 			p.X = append(p.X, report.Tick{At: x.At(one), Text: fmt.Sprintf("p%g", percentile)})
 		}
 	}

@@ -52,21 +52,19 @@ type Slice struct {
 	Totals map[string]float64 `json:"totals"`
 }
 
-// Record is a comparison, complete or not: a header and pairs, each a line of JSON.
+// Record is a comparison, complete or not. Its file has a header and pairs, each a line of JSON.
 type Record struct {
 	Header Header
 	Pairs  []Pair
-	out    *os.File // gets each further pair
 }
 
 // NewHeader is a header for so many requests a second.
 func NewHeader(s *Sides, rate float64, lasts time.Duration) Header {
 	requests := s[1].Target.All()
-	what := cmp.Or(s[1].Target.RPC, requests[0].Method)
-	if len(requests) > 1 {
-		what = fmt.Sprintf("%d requests, the first %s", len(requests), what)
+	what := fmt.Sprintf("%s %s by %s", cmp.Or(s[1].Target.RPC, requests[0].Method), requests[0].URL.Path, s[1].Target.Proto)
+	if more := len(requests) - 1; more > 0 {
+		what += fmt.Sprintf(" and %d more", more)
 	}
-	what += fmt.Sprintf(" %s by %s", requests[0].URL.Path, s[1].Target.Proto)
 	return Header{
 		Format: format, Old: s[0].Name, New: s[1].Name, What: what, Started: time.Now().UTC(),
 		Rate: rate, Seconds: lasts.Seconds(), Seed: rand.Uint64(),
@@ -113,17 +111,3 @@ func Load(name string) (*Record, error) {
 		r.Pairs = append(r.Pairs, pair)
 	}
 }
-
-// Keep writes the record as it is so far into a file, to which Run then adds each pair.
-func (r *Record) Keep(name string) (err error) {
-	if r.out, err = os.Create(name); err != nil {
-		return err
-	}
-	err = r.write(r.Header)
-	for _, p := range r.Pairs {
-		err = cmp.Or(err, r.write(p))
-	}
-	return err
-}
-
-func (r *Record) write(line any) error { return json.NewEncoder(r.out).Encode(line) }

@@ -5,58 +5,18 @@ package loadagainst
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math/rand/v2"
 	"slices"
 	"time"
 
-	"postage/internal/feature/build"
 	"postage/internal/stats"
-	"postage/internal/sys/proc"
 	"postage/load"
 )
-
-// A Side is one of the two servers.
-type Side struct {
-	Name   string
-	Target *load.Target
-	Server load.Server
-
-	pool *load.Pool
-	last load.ServerFigures // when they were read last
-
-	// The server that Serve has started, if it has.
-	process *proc.Process
-	source  *build.Source // nil for the working tree
-	said    proc.Output
-}
-
-// Sides are the old server and the new one.
-type Sides [2]Side
-
-// Open makes connections to both.
-func (s *Sides) Open(ctx context.Context) (err error) {
-	for i := range s {
-		if s[i].pool, err = load.Open(ctx, s[i].Target); err != nil {
-			return fmt.Errorf("%s: %w", s[i].Name, err)
-		}
-	}
-	return nil
-}
-
-// Close ends the connections, and the servers that were started.
-func (s *Sides) Close() error {
-	var errs []error
-	for i := range s {
-		if s[i].pool != nil {
-			errs = append(errs, s[i].pool.Close())
-		}
-		errs = append(errs, s[i].end())
-	}
-	return errors.Join(errs...)
-}
 
 // Bounds on what a calibration chooses.
 const (
@@ -109,37 +69,21 @@ func settled(means [][]float64) int {
 	return len(means)
 }
 
-// run sends one slice to a side. It is an error if nothing succeeds: then there is nothing to
-// compare.
-func (s *Side) run(ctx context.Context, plan load.Plan, rate float64, lasts time.Duration, seed uint64) (*load.Result, error) {
-	plan.Lines, plan.Seed = s.pool.Lines, seed
-	plan.Pacer = load.Constant{Rate: rate, For: lasts}
-	r, err := load.Run(ctx, plan)
-	if err := cmp.Or(err, context.Cause(ctx)); err != nil {
-		return nil, err
-	}
-	if err := s.ended(); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
-	}
-	if r.Failed() == r.Done && r.Planned > 0 {
-		most := append(r.Reasons(), "none was answered")
-		return nil, fmt.Errorf("%s: all %d requests of a slice failed: %s", s.Name, r.Planned, most[0])
-	}
-	return r, nil
-}
-
 // Run measures pairs of slices until the record has as many seconds as its header asks for. Both
-// sides of a pair have the same arrivals, in random order. It adds each pair to the record's file,
-// which it closes at the end, and calls told.
-func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, told func()) (err error) {
-	defer func() { err = errors.Join(err, rec.out.Close()) }()
+// sides of a pair have the same arrivals, in random order. It writes the record, and each pair as
+// soon as there is one, and then calls told.
+func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, w io.Writer, told func()) (err error) {
+	lines := json.NewEncoder(w)
+	err = lines.Encode(rec.Header)
+	for _, pair := range rec.Pairs {
+		err = cmp.Or(err, lines.Encode(pair))
+	}
 	for i := range s {
-		side := &s[i]
-		if side.last, err = side.Server.Now(ctx); err != nil {
-			return err
+		if err == nil {
+			s[i].last, err = s[i].Server.Now(ctx)
 		}
 	}
-	for rec.PairsLeft() > 0 {
+	for err == nil && rec.PairsLeft() > 0 {
 		var pair Pair
 		seed := rec.Header.Seed + calibrationSwitches + uint64(len(rec.Pairs))
 		for _, i := range rand.Perm(2) {
@@ -147,13 +91,11 @@ func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, told func(
 				return err
 			}
 		}
-		if err := rec.write(pair); err != nil {
-			return err
-		}
 		rec.Pairs = append(rec.Pairs, pair)
+		err = lines.Encode(pair)
 		told()
 	}
-	return nil
+	return err
 }
 
 // slice sends requests until the server has settled, and then those that count.
@@ -170,17 +112,14 @@ func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, seed uint64
 	if err != nil {
 		return out, err
 	}
-	totals := map[string]float64{
-		"late":   float64(r.Planned - r.Account.SentOnTime),
-		"errors": float64(r.Failed()),
-		"paused": float64(r.Paused),
-	}
-	counted := float64(r.Planned) / float64(before.Planned+r.Planned)
+	out = Slice{Due: r.Planned, Latency: r.Least, Errors: r.Errors, Totals: map[string]float64{
+		"late": float64(r.Planned - r.Account.SentOnTime), "errors": float64(r.Failed()), "paused": float64(r.Paused),
+	}}
 	for name, used := range now.Since(s.last) {
-		totals[name] = used * counted
+		out.Totals[name] = used * float64(r.Planned) / float64(before.Planned+r.Planned)
 	}
 	s.last = now
-	return Slice{Due: r.Planned, Latency: r.Least, Errors: r.Errors, Totals: totals}, nil
+	return out, nil
 }
 
 // A Capacity is the highest rate at which a side keeps the objectives, in requests a second; 0 if it
@@ -206,19 +145,18 @@ func (s *Sides) Search(ctx context.Context, plan load.Plan, objectives []load.Ob
 				found[i].Rate = best.Rate
 			}
 			if failed != nil {
-				err = errors.Join(err, failed)
+				err = errors.Join(err, fmt.Errorf("%s: %w", s[i].Name, failed))
 				stop()
 			}
 		})
 	}
-	for searching := true; searching; {
-		searching = false
-		for i := range s {
-			if t, more := next[i](); more {
-				told(s[i].Name, t)
-				searching = true
-			}
+	for i, ended := 0, 0; ended < len(s); i = 1 - i { // until neither has a try more
+		if t, more := next[i](); more {
+			told(s[i].Name, t)
+			ended = 0
+		} else {
+			ended++
 		}
 	}
-	return found, cmp.Or(err, ctx.Err())
+	return found, cmp.Or(err, context.Cause(ctx))
 }

@@ -73,19 +73,15 @@ func Start(cmd *exec.Cmd, death syscall.Signal) (*Process, error) {
 	return p, nil
 }
 
-// StartSession is Start in a session of its own, so that a terminal's Ctrl-C does not reach the
-// program. KillGroup is to be called in any case. If this process ends first, a watchdog kills the
-// session, and then removes the folders. Only Unix has sessions: elsewhere the error is
-// [errors.ErrUnsupported].
+// StartSession is Start in a session of its own, which a terminal's Ctrl-C does not reach. Unless p
+// is nil, KillGroup ends it; if this process ends first, a watchdog does, and removes the folders.
+// Only Unix has sessions: elsewhere the error is [errors.ErrUnsupported].
 func StartSession(cmd *exec.Cmd, folders ...string) (p *Process, err error) {
 	if err := ownSession(cmd); err != nil {
 		return nil, err
 	}
-	if p, err = Start(cmd, syscall.SIGKILL); err != nil {
-		return nil, err
-	}
-	if p.watchdog, err = startWatchdog(-p.PID, folders...); err != nil {
-		p.KillGroup()
+	if p, err = Start(cmd, syscall.SIGKILL); err == nil {
+		p.watchdog, err = startWatchdog(-p.PID, folders...)
 	}
 	return p, err
 }
