@@ -18,7 +18,10 @@ import (
 
 	"postage/internal/feature/loadagainst"
 	"postage/internal/kit/report"
+	"postage/internal/sys/machine"
+	"postage/internal/verdict"
 	"postage/load"
+	"postage/record"
 )
 
 // againstFlags are the flags of `postage load` that compare two servers.
@@ -72,25 +75,23 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	if err != nil {
 		return err
 	}
-	if rec.Header.Slice == 0 {
-		say(cmd, "calibrating the slices")
-		if err := sides.Calibrate(cmd.Context(), plan, &rec.Header); err != nil {
-			return err
-		}
-	}
-	out, err := os.Create(cmp.Or(f.sides.out, os.DevNull))
+	say(cmd, "calibrating the slices")
+	turns, err := sides.Calibrate(ctx, plan, f.rate.rate, rec)
 	if err != nil {
-		return fmt.Errorf("--out: %w", err)
+		return err
 	}
 	live := newView(cmd.ErrOrStderr())
-	failed := sides.Run(cmd.Context(), plan, rec, out, func() {
+	failed := sides.Run(ctx, plan, turns, rec, func() error {
 		if live.live {
-			live.draw(fmt.Sprintf("%d pairs of slices left", rec.PairsLeft()))
+			live.draw(fmt.Sprintf("%v left", max(0, rec.Run.Budget-rec.Run.Elapsed).Round(time.Second)))
 		}
+		if f.sides.out == "" {
+			return nil
+		}
+		return rec.Save(f.sides.out)
 	})
 	live.erase()
-	failed = errors.Join(failed, out.Close())
-	if len(rec.Pairs) == 0 {
+	if len(rec.Blocks) == 0 {
 		return failed
 	}
 	return errors.Join(failed, f.answer(cmd, rec, failed))
@@ -118,8 +119,8 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 }
 
 // answer prints the comparison, and judges it unless it has failed.
-func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed error) error {
-	result, form := rec.Analyze(), formFlags{report.Form{JSON: f.json}}
+func (f *loadFlags) answer(cmd *cobra.Command, rec *record.Record, failed error) error {
+	result, form := loadagainst.Analyze(rec, f.sides.gate), formFlags{report.Form{JSON: f.json}}
 	if err := result.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil {
 		return err
 	}
@@ -131,9 +132,12 @@ func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed e
 	if failed != nil {
 		return nil
 	}
-	outcome, lines := result.Judge(f.sides.gate)
-	tell(cmd, lines)
-	return gateStatus(cmd, outcome, nil, "")
+	for _, figure := range result.Figures {
+		if figure.Outcome != verdict.NotGated {
+			say(cmd, "--gate %s: %s: %s", figure.Name, figure.Outcome, figure.Text())
+		}
+	}
+	return gate(cmd, result.Changes, nil)
 }
 
 // openSides starts both servers, if they are to be started, and opens connections to them. fail is
@@ -184,32 +188,31 @@ func moved(t *load.Target, to *url.URL) *load.Target {
 }
 
 // record reads what --out has, to go on with it, or begins a record.
-func (f *loadFlags) record(sides *loadagainst.Sides) (*loadagainst.Record, error) {
-	header := loadagainst.NewHeader(sides, f.rate.rate, f.duration)
+func (f *loadFlags) record(sides *loadagainst.Sides) (*record.Record, error) {
+	rec := loadagainst.NewRecord(sides, machine.Read(200*time.Millisecond), f.rate.rate, f.duration)
 	if info, err := os.Stat(f.sides.out); err != nil || info.Size() == 0 {
-		return &loadagainst.Record{Header: header}, nil
+		return rec, nil
 	}
-	rec, err := loadagainst.Load(f.sides.out)
+	old, err := record.Load(f.sides.out)
 	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	if old := &rec.Header; old.Title() != header.Title() || old.Load() != header.Load() {
-		return nil, hinted(fmt.Errorf("--out has another comparison: %s, %s", old.Title(), old.Load()), "give --out another file")
+	if !slices.Equal(old.Run.Patterns, rec.Run.Patterns) {
+		return nil, hinted(fmt.Errorf("--out has another comparison: %s", strings.Join(old.Run.Patterns, ", ")), "give --out another file")
 	}
-	rec.Header.Seconds = header.Seconds
-	return rec, nil
+	old.Run.Budget = rec.Run.Budget
+	return old, nil
 }
 
-// showAgainst prints a kept comparison of two servers, or makes its page, if the file is one.
+// showAgainst prints a kept comparison of two servers, or makes its page, if the record is of one.
 func showAgainst(cmd *cobra.Command, name, page string, form report.Form) (printed bool, err error) {
-	rec, err := loadagainst.Load(name)
-	switch {
-	case errors.Is(err, loadagainst.ErrNoRecord) || errors.Is(err, os.ErrNotExist):
+	rec, err := loadRun(name)
+	if err != nil || len(rec.Rows) == 0 || rec.Rows[0].Stage != loadagainst.Stage {
 		return false, nil
-	case err != nil:
-		return true, err
-	case page != "":
-		return true, writeFile(page, rec.Analyze().HTML)
 	}
-	return true, rec.Analyze().Print(cmd.OutOrStdout(), form)
+	result := loadagainst.Analyze(rec, nil)
+	if page != "" {
+		return true, writeFile(page, result.HTML)
+	}
+	return true, result.Print(cmd.OutOrStdout(), form)
 }

@@ -231,7 +231,7 @@ func (c *CaseResult) figures(row *record.Row) *Result {
 		}
 		return values
 	}
-	result.WallOp = new(Located(each(func(s *record.Series) float64 { return stats.Median(s.NSPerOp(row.N)) })))
+	result.WallOp = located(each(func(s *record.Series) float64 { return stats.Median(s.NSPerOp(row.N)) }))
 	result.NSOp = new(*result.WallOp)
 	if row.Value == record.ValueCost {
 		result.NSOp = new(Compare(each(func(s *record.Series) float64 { return math.Log(s.CostPerOp(row.N)) })))
@@ -250,7 +250,7 @@ func (c *CaseResult) figures(row *record.Row) *Result {
 	}
 	for unit, values := range counters {
 		if unit == record.Instructions {
-			result.InstructionsOp = new(Located(values))
+			result.InstructionsOp = located(values)
 		} else {
 			result.Metrics[unit] = stats.Median(values)
 		}
@@ -279,13 +279,13 @@ func (r *Result) latencies(series []*record.Series) {
 	}
 }
 
-// Located estimates the location of the blocks' values, with its interval.
-func Located(values []float64) Interval {
+// located estimates the location of the blocks' values, with its interval.
+func located(values []float64) *Interval {
 	s := stats.Paired(values, 0.05)
 	if len(values) < stats.MinBlocks {
-		return Interval{s.Value, math.Inf(-1), math.Inf(1)}
+		return &Interval{s.Value, math.Inf(-1), math.Inf(1)}
 	}
-	return Interval{s.Value, s.Low, s.High}
+	return &Interval{s.Value, s.Low, s.High}
 }
 
 // percentiles are the metrics that come from a distribution of latencies.

@@ -12,7 +12,7 @@ const differenceLevel = 0.005
 
 // Compare estimates a ratio, with its 95% interval, from its logarithms in the blocks. With too few
 // blocks the bounds are 0 and +Inf.
-func Compare(blockValues []float64) Interval { return Located(blockValues).Each(math.Exp) }
+func Compare(blockValues []float64) Interval { return located(blockValues).Each(math.Exp) }
 
 // Verdict is the word for a comparison.
 type Verdict string

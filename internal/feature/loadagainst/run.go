@@ -5,17 +5,17 @@ package loadagainst
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"postage/internal/stats"
 	"postage/load"
+	"postage/record"
 )
 
 // Bounds on what a calibration chooses.
@@ -27,17 +27,30 @@ const (
 // calibrationSwitches is how many times a calibration goes from one side to the other.
 const calibrationSwitches = 8
 
+// Turns is how the sides take turns: for how long each has the load, and how long after a switch
+// answers are not counted; a block is so many slices of each.
+type Turns struct {
+	Rate          float64 // requests a second
+	Slice, Settle time.Duration
+	Block         int
+}
+
+// Blocks is how many blocks there are. Twelve have an interval a tenth wider than many have; more
+// would leave too few requests in each for its own slowest hundredth.
+const mostBlocks = 12
+
 // Calibrate chooses how long a slice is, and how long after a switch answers are not counted. A
 // slice has a hundred requests, and lasts ten times as long as the slowest hundredth. After a
 // switch, answers are not counted until two intervals come in which the mean latency is no more
 // than a tenth above what it is in the second half.
 //
-// The header then also says where the sides' first answers differ.
-func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, h *Header) (err error) {
-	if h.Differing, err = s.differing(ctx); err != nil {
-		return err
+// The record then also says where the sides' first answers differ.
+func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, rate float64, rec *record.Record) (t Turns, err error) {
+	if rec.Run.Warnings, err = s.differing(ctx); err != nil {
+		return t, err
 	}
-	plan.Every = max(10*time.Millisecond, time.Duration(5e3/h.Rate)*time.Millisecond)
+	t.Rate = rate
+	plan.Every = max(10*time.Millisecond, time.Duration(5e3/rate)*time.Millisecond)
 	means := make([][]float64, max(2, 2*longestSettle/plan.Every))
 	for turn := range calibrationSwitches {
 		i := 0
@@ -47,15 +60,20 @@ func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, h *Header) (err e
 			}
 			i++
 		}
-		r, err := s[turn%2].run(ctx, plan, h.Rate, time.Duration(len(means))*plan.Every, h.Seed+uint64(turn))
+		r, err := s[turn%2].run(ctx, plan, rate, time.Duration(len(means))*plan.Every, rec.Run.Seed+uint64(turn))
 		if err != nil {
-			return err
+			return t, err
 		}
 		p99 := time.Duration(r.Least.ValueAtQuantile(99))
-		h.Slice = min(longestSlice, max(h.Slice, shortestSlice, 10*p99, time.Duration(100/h.Rate*1e9)))
+		t.Slice = min(longestSlice, max(t.Slice, shortestSlice, 10*p99, time.Duration(100/rate*1e9)))
 	}
-	h.Settle = min(longestSettle, max(shortestSettle, time.Duration(settled(means))*plan.Every))
-	return nil
+	t.Settle = min(longestSettle, max(shortestSettle, time.Duration(settled(means))*plan.Every))
+	blocks := min(mostBlocks, max(stats.MinBlocks, int(rate*rec.Run.Budget.Seconds()/2*0.01/leastTail)))
+	t.Block = int(math.Ceil(float64(rec.Run.Budget) / float64(blocks) / float64(2*(t.Slice+t.Settle))))
+	for i := range rec.Rows {
+		rec.Rows[i].Settings["slice"], rec.Rows[i].Settings["settle"] = t.Slice.Round(time.Millisecond).String(), t.Settle.String()
+	}
+	return t, nil
 }
 
 // settled returns after how many intervals latencies are as they stay, by the means of each.
@@ -69,57 +87,72 @@ func settled(means [][]float64) int {
 	return len(means)
 }
 
-// Run measures pairs of slices until the record has as many seconds as its header asks for. Both
-// sides of a pair have the same arrivals, in random order. It writes the record, and each pair as
-// soon as there is one, and then calls told.
-func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, w io.Writer, told func()) (err error) {
-	lines := json.NewEncoder(w)
-	err = lines.Encode(rec.Header)
-	for _, pair := range rec.Pairs {
-		err = cmp.Or(err, lines.Encode(pair))
-	}
+// Run measures blocks until the record's budget is used up. Both slices of a pair have the same
+// arrivals, and are in random order. It calls save after each block.
+func (s *Sides) Run(ctx context.Context, plan load.Plan, t Turns, rec *record.Record, save func() error) (err error) {
 	for i := range s {
-		if err == nil {
-			s[i].last, err = s[i].Server.Now(ctx)
+		side := &s[i]
+		if side.last, err = side.Server.Now(ctx); err != nil {
+			return err
 		}
 	}
-	for err == nil && rec.PairsLeft() > 0 {
-		var pair Pair
-		seed := rec.Header.Seed + calibrationSwitches + uint64(len(rec.Pairs))
-		for _, i := range rand.Perm(2) {
-			if pair[i], err = s[i].slice(ctx, plan, &rec.Header, seed); err != nil {
-				return err
+	for rec.Run.Elapsed < rec.Run.Budget || len(rec.Blocks) < stats.MinBlocks {
+		begun, block := time.Now(), record.Block{Case: rec.Rows[0].Case, Number: len(rec.Blocks) + 1}
+		var both [2]counts
+		for pair := range t.Block {
+			seed := rec.Run.Seed + calibrationSwitches + uint64(block.Number*t.Block+pair)
+			for _, i := range rand.Perm(2) {
+				if err := s[i].slice(ctx, plan, &t, seed, &both[i]); err != nil {
+					return err
+				}
 			}
 		}
-		rec.Pairs = append(rec.Pairs, pair)
-		err = lines.Encode(pair)
-		told()
+		for i := range s {
+			series, err := both[i].series(&rec.Rows[i])
+			if err != nil {
+				return err
+			}
+			block.Series = append(block.Series, series)
+		}
+		block.Elapsed = time.Since(begun)
+		rec.Blocks, rec.Run.Elapsed = append(rec.Blocks, block), rec.Run.Elapsed+block.Elapsed
+		rec.Run.Complete = rec.Run.Elapsed >= rec.Run.Budget && len(rec.Blocks) >= stats.MinBlocks
+		if err := save(); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // slice sends requests until the server has settled, and then those that count.
-func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, seed uint64) (out Slice, err error) {
-	before, err := s.run(ctx, plan, h.Rate, h.Settle, ^seed)
+func (s *Side) slice(ctx context.Context, plan load.Plan, t *Turns, seed uint64, sum *counts) error {
+	before, err := s.run(ctx, plan, t.Rate, t.Settle, ^seed)
 	if err != nil {
-		return out, err
+		return err
 	}
-	r, err := s.run(ctx, plan, h.Rate, h.Slice, seed)
+	r, err := s.run(ctx, plan, t.Rate, t.Slice, seed)
 	if err != nil {
-		return out, err
+		return err
 	}
 	now, err := s.Server.Now(ctx)
 	if err != nil {
-		return out, err
+		return err
 	}
-	out = Slice{Due: r.Planned, Latency: r.Least, Errors: r.Errors, Totals: map[string]float64{
-		"late": float64(r.Planned - r.Account.SentOnTime), "errors": float64(r.Failed()), "paused": float64(r.Paused),
-	}}
+	if sum.totals == nil {
+		sum.totals, sum.errors = map[string]float64{}, map[string]int64{}
+	}
+	sum.due += float64(r.Planned)
+	sum.latency.Add(r.Least)
+	for why, n := range r.Errors {
+		sum.errors[why] += n
+	}
+	sum.totals["late"] += float64(r.Planned - r.Account.SentOnTime)
+	sum.totals["errors"] += float64(r.Failed())
 	for name, used := range now.Since(s.last) {
-		out.Totals[name] = used * float64(r.Planned) / float64(before.Planned+r.Planned)
+		sum.totals[name] += used * float64(r.Planned) / float64(before.Planned+r.Planned)
 	}
 	s.last = now
-	return out, nil
+	return nil
 }
 
 // A Capacity is the highest rate at which a side keeps the objectives, in requests a second; 0 if it
