@@ -35,7 +35,7 @@ func (f *againstFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.serve, "serve", "", "start both sides by this shell `command`; {addr} is where each shall listen")
 	f.gate = loadagainst.Limits{}
 	flags.Func("gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated", f.gate.Set)
-	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show` and to go on after an interruption")
+	flags.StringVar(&f.out, "out", "", "keep the record in `file`, for `postage show` and to go on after an interruption")
 	flags.StringVar(&f.html, "html", "", "write a page with the distributions to `file`")
 }
 
@@ -76,12 +76,12 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 		return err
 	}
 	say(cmd, "calibrating the slices")
-	turns, err := sides.Calibrate(ctx, plan, f.rate.rate, rec)
-	if err != nil {
+	turns := &loadagainst.Turns{Plan: plan, Rate: f.rate.rate}
+	if err := sides.Calibrate(ctx, turns, rec); err != nil {
 		return err
 	}
 	live := newView(cmd.ErrOrStderr())
-	failed := sides.Run(ctx, plan, turns, rec, func() error {
+	failed := sides.Run(ctx, turns, rec, func() error {
 		if live.live {
 			live.draw(fmt.Sprintf("%v left", max(0, rec.Run.Budget-rec.Run.Elapsed).Round(time.Second)))
 		}

@@ -241,18 +241,17 @@ func TestRealServers(t *testing.T) {
 		}
 	})
 	rec := NewRecord(s, machine.Read(0), 1000, 6*time.Second)
-	plan := load.Plan{Patience: 10 * time.Second}
-	turns, err := s.Calibrate(t.Context(), plan, 1000, rec)
-	if err != nil {
+	turns := &Turns{Plan: load.Plan{Patience: 10 * time.Second}, Rate: 1000}
+	if err := s.Calibrate(t.Context(), turns, rec); err != nil {
 		t.Fatal(err)
 	}
-	if h := turns; h.Slice < shortestSlice || h.Slice > longestSlice || h.Settle < shortestSettle || h.Settle > longestSettle {
-		t.Errorf("slices of %v, the first %v not counted", h.Slice, h.Settle)
+	if h := turns; h.slice < shortestSlice || h.slice > longestSlice || h.settle < shortestSettle || h.settle > longestSettle || h.block < 1 {
+		t.Errorf("%d slices of %v, the first %v not counted", h.block, h.slice, h.settle)
 	}
 	name := filepath.Join(t.TempDir(), "two.txt")
 	enough := errors.New("enough")
 	save := func() error { return rec.Save(name) }
-	err = s.Run(t.Context(), plan, turns, rec, func() error {
+	err := s.Run(t.Context(), turns, rec, func() error {
 		if err := save(); err != nil || len(rec.Blocks) < 3 {
 			return err
 		}
@@ -264,7 +263,7 @@ func TestRealServers(t *testing.T) {
 	if rec, err = record.Load(name); err != nil || len(rec.Blocks) != 3 || rec.Run.Complete {
 		t.Fatalf("a record that was interrupted has %d blocks: %v", len(rec.Blocks), err)
 	}
-	if err := s.Run(t.Context(), plan, turns, rec, save); err != nil {
+	if err := s.Run(t.Context(), turns, rec, save); err != nil {
 		t.Fatal(err)
 	}
 	var before, after strings.Builder
@@ -313,7 +312,7 @@ func TestSideThatFails(t *testing.T) {
 	s := sides(t, func(http.ResponseWriter, *http.Request) {}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	s[1].Name = "http://new/"
 	rec := NewRecord(s, record.Machine{}, 400, time.Second)
-	_, err := s.Calibrate(t.Context(), load.Plan{}, 400, rec)
+	err := s.Calibrate(t.Context(), &Turns{Rate: 400}, rec)
 	if err == nil || !strings.Contains(err.Error(), "http://new/: all") || !strings.Contains(err.Error(), "502") {
 		t.Error(err)
 	}

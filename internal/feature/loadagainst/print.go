@@ -140,7 +140,7 @@ func (r *Result) Print(w io.Writer, form report.Form) error {
 		return show.ChangesJSON(w, r.Changes)
 	}
 	d := &report.Doc{Form: form}
-	d.Title(r.Title())
+	d.Title(r.New.Run.Patterns[0])
 	d.Paragraph("", r.Method())
 	report.Table(d, columns, r.Figures, func(_ Figure, text string) string { return show.Colored(d, text) })
 	d.Printf("\n")
@@ -149,17 +149,13 @@ func (r *Result) Print(w io.Writer, form report.Form) error {
 	return d.Print(w)
 }
 
-// Title says which sides are compared.
-func (r *Result) Title() string { return r.New.Run.Patterns[0] }
-
 // Method says what was sent, and how the sides took turns.
 func (r *Result) Method() string {
-	settings := r.New.Rows[0].Settings
-	return fmt.Sprintf("%s, in turns, slices of %s each, the first %s after a switch not counted.", r.New.Run.Patterns[1], settings["slice"], settings["settle"])
+	return fmt.Sprintf("%s, in turns: %s.", r.New.Run.Patterns[1], r.New.Rows[0].Settings["turns"])
 }
 
 // level says how sure the verdicts are.
-const level = "Student's intervals of 95% over blocks of slices. Of equal sides at most 2% are called different."
+const level = "Student's 95% intervals over the blocks. Of equal sides at most 2% are called different."
 
 var (
 	//go:embed page.gohtml
@@ -170,7 +166,7 @@ var (
 
 // HTML writes a page with the answer and both sides' latencies. It needs no network.
 func (r *Result) HTML(w io.Writer) error {
-	data := map[string]any{"R": r, "Started": r.New.Run.Started, "Level": level, "Cells": report.Cells(columns, r.Figures), "Plot": r.plot()}
+	data := map[string]any{"R": r, "Level": level, "Cells": report.Cells(columns, r.Figures), "Plot": r.plot()}
 	body, err := report.Fragment(pageText, nil, data)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -41,21 +40,23 @@ const failed = "failed: "
 // NewRecord is the record of a comparison that is about to begin. Its patterns say which sides are
 // compared, and what is sent.
 func NewRecord(s *Sides, machine record.Machine, rate float64, lasts time.Duration) *record.Record {
-	requests := s[1].Target.All()
+	target := s[1].Target
+	requests := target.All()
 	title := fmt.Sprintf("%s instead of %s", s[1].Name, s[0].Name)
-	what := fmt.Sprintf("%s %s by %s", cmp.Or(s[1].Target.RPC, requests[0].Method), requests[0].URL.Path, s[1].Target.Proto)
+	what := fmt.Sprintf("%s %s by %s", cmp.Or(target.RPC, requests[0].Method), requests[0].URL.Path, target.Proto)
 	if more := len(requests) - 1; more > 0 {
 		what += fmt.Sprintf(" and %d more", more)
 	}
 	what += fmt.Sprintf(", %s requests a second", report.Brief(rate))
 	rec := &record.Record{Machine: machine, Run: record.Run{
-		Version: record.Version, Started: time.Now().UTC().Truncate(time.Second), Patterns: []string{title, what}, Seed: rand.Uint64(),
-		Precision: 0.01, Budget: lasts, GOMAXPROCS: runtime.GOMAXPROCS(0),
+		Version: record.Version, Started: time.Now().UTC().Truncate(time.Second),
+		Patterns: []string{title, what}, Seed: rand.Uint64(), Precision: 0.01, Budget: lasts,
 	}}
 	for i, contender := range []string{"side=old", "side=new"} {
 		row := record.Row{
-			Stage: Stage, Case: "Load/proto=" + s[1].Target.Proto, Contender: contender, Role: record.RoleContender, N: 1,
-			Value: record.ValueWall, Proof: record.ProofOK, Settings: map[string]string{"server": s[i].Name}, Properties: map[string]string{},
+			Stage: Stage, Case: "Load/proto=" + target.Proto, Contender: contender, Role: record.RoleContender,
+			N: 1, Value: record.ValueWall, Proof: record.ProofOK,
+			Settings: map[string]string{"server": s[i].Name}, Properties: map[string]string{},
 		}
 		for _, f := range figures {
 			row.Properties[record.Better+f.unit] = "lower"
@@ -86,8 +87,8 @@ const leastTail = 3
 func (c *counts) series(row *record.Row) (record.Series, error) {
 	histogram, err := c.latency.MarshalText()
 	s := record.Series{
-		Row: row.Name, Position: []int{0}, WallNS: []int64{max(1, int64(c.latency.Mean()))}, Allocs: []int64{0}, Bytes: []int64{0},
-		Latency: string(histogram), Counters: map[string][]float64{},
+		Row: row.Name, Position: []int{0}, WallNS: []int64{max(1, int64(c.latency.Mean()))},
+		Allocs: []int64{0}, Bytes: []int64{0}, Latency: string(histogram), Counters: map[string][]float64{},
 	}
 	for _, f := range figures {
 		total, known := c.totals[f.name]

@@ -27,16 +27,17 @@ const (
 // calibrationSwitches is how many times a calibration goes from one side to the other.
 const calibrationSwitches = 8
 
-// Turns is how the sides take turns: for how long each has the load, and how long after a switch
-// answers are not counted; a block is so many slices of each.
+// Turns is how the sides take turns.
 type Turns struct {
-	Rate          float64 // requests a second
-	Slice, Settle time.Duration
-	Block         int
+	Plan load.Plan
+	Rate float64 // requests a second
+
+	slice, settle time.Duration // after a switch, answers are not counted until the server has settled
+	block         int           // slices of each side
 }
 
-// Blocks is how many blocks there are. Twelve have an interval a tenth wider than many have; more
-// would leave too few requests in each for its own slowest hundredth.
+// mostBlocks is how many blocks there are at most. More would leave too few requests in each for
+// its own slowest hundredth.
 const mostBlocks = 12
 
 // Calibrate chooses how long a slice is, and how long after a switch answers are not counted. A
@@ -44,36 +45,35 @@ const mostBlocks = 12
 // switch, answers are not counted until two intervals come in which the mean latency is no more
 // than a tenth above what it is in the second half.
 //
-// The record then also says where the sides' first answers differ.
-func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, rate float64, rec *record.Record) (t Turns, err error) {
+// The record then says so, and where the sides' first answers differ.
+func (s *Sides) Calibrate(ctx context.Context, t *Turns, rec *record.Record) (err error) {
 	if rec.Run.Warnings, err = s.differing(ctx); err != nil {
-		return t, err
+		return err
 	}
-	t.Rate = rate
-	plan.Every = max(10*time.Millisecond, time.Duration(5e3/rate)*time.Millisecond)
-	means := make([][]float64, max(2, 2*longestSettle/plan.Every))
+	every := max(10*time.Millisecond, time.Duration(5e3/t.Rate)*time.Millisecond)
+	means := make([][]float64, max(2, 2*longestSettle/every))
 	for turn := range calibrationSwitches {
-		i := 0
-		plan.Told = func(in load.Interval) {
+		i, told := 0, *t
+		told.Plan.Every, told.Plan.Told = every, func(in load.Interval) {
 			if i < len(means) && in.Done > 0 {
 				means[i] = append(means[i], in.Latency.Mean())
 			}
 			i++
 		}
-		r, err := s[turn%2].run(ctx, plan, rate, time.Duration(len(means))*plan.Every, rec.Run.Seed+uint64(turn))
+		r, err := s[turn%2].run(ctx, &told, time.Duration(len(means))*every, rec.Run.Seed+uint64(turn))
 		if err != nil {
-			return t, err
+			return err
 		}
 		p99 := time.Duration(r.Least.ValueAtQuantile(99))
-		t.Slice = min(longestSlice, max(t.Slice, shortestSlice, 10*p99, time.Duration(100/rate*1e9)))
+		t.slice = min(longestSlice, max(t.slice, shortestSlice, 10*p99, time.Duration(100/t.Rate*1e9)))
 	}
-	t.Settle = min(longestSettle, max(shortestSettle, time.Duration(settled(means))*plan.Every))
-	blocks := min(mostBlocks, max(stats.MinBlocks, int(rate*rec.Run.Budget.Seconds()/2*0.01/leastTail)))
-	t.Block = int(math.Ceil(float64(rec.Run.Budget) / float64(blocks) / float64(2*(t.Slice+t.Settle))))
-	for i := range rec.Rows {
-		rec.Rows[i].Settings["slice"], rec.Rows[i].Settings["settle"] = t.Slice.Round(time.Millisecond).String(), t.Settle.String()
-	}
-	return t, nil
+	t.settle = min(longestSettle, max(shortestSettle, time.Duration(settled(means))*every))
+	requests := t.Rate * rec.Run.Budget.Seconds() / 2
+	blocks := min(mostBlocks, max(stats.MinBlocks, int(requests*0.01/leastTail)))
+	t.block = int(math.Ceil(rec.Run.Budget.Seconds() / float64(blocks) / (2 * (t.slice + t.settle)).Seconds()))
+	rec.Rows[0].Settings["turns"] = fmt.Sprintf("%d slices of %v each a block, the first %v after a switch not counted",
+		t.block, t.slice.Round(time.Millisecond), t.settle)
+	return nil
 }
 
 // settled returns after how many intervals latencies are as they stay, by the means of each.
@@ -89,20 +89,20 @@ func settled(means [][]float64) int {
 
 // Run measures blocks until the record's budget is used up. Both slices of a pair have the same
 // arrivals, and are in random order. It calls save after each block.
-func (s *Sides) Run(ctx context.Context, plan load.Plan, t Turns, rec *record.Record, save func() error) (err error) {
+func (s *Sides) Run(ctx context.Context, t *Turns, rec *record.Record, save func() error) (err error) {
 	for i := range s {
-		side := &s[i]
-		if side.last, err = side.Server.Now(ctx); err != nil {
+		if s[i].last, err = s[i].Server.Now(ctx); err != nil {
 			return err
 		}
 	}
 	for rec.Run.Elapsed < rec.Run.Budget || len(rec.Blocks) < stats.MinBlocks {
-		begun, block := time.Now(), record.Block{Case: rec.Rows[0].Case, Number: len(rec.Blocks) + 1}
+		begun := time.Now()
+		block := record.Block{Case: rec.Rows[0].Case, Number: len(rec.Blocks) + 1}
 		var both [2]counts
-		for pair := range t.Block {
-			seed := rec.Run.Seed + calibrationSwitches + uint64(block.Number*t.Block+pair)
+		for pair := range t.block {
+			seed := rec.Run.Seed + calibrationSwitches + uint64(block.Number*t.block+pair)
 			for _, i := range rand.Perm(2) {
-				if err := s[i].slice(ctx, plan, &t, seed, &both[i]); err != nil {
+				if err := s[i].slice(ctx, t, seed, &both[i]); err != nil {
 					return err
 				}
 			}
@@ -115,7 +115,8 @@ func (s *Sides) Run(ctx context.Context, plan load.Plan, t Turns, rec *record.Re
 			block.Series = append(block.Series, series)
 		}
 		block.Elapsed = time.Since(begun)
-		rec.Blocks, rec.Run.Elapsed = append(rec.Blocks, block), rec.Run.Elapsed+block.Elapsed
+		rec.Blocks = append(rec.Blocks, block)
+		rec.Run.Elapsed += block.Elapsed
 		rec.Run.Complete = rec.Run.Elapsed >= rec.Run.Budget && len(rec.Blocks) >= stats.MinBlocks
 		if err := save(); err != nil {
 			return err
@@ -125,12 +126,12 @@ func (s *Sides) Run(ctx context.Context, plan load.Plan, t Turns, rec *record.Re
 }
 
 // slice sends requests until the server has settled, and then those that count.
-func (s *Side) slice(ctx context.Context, plan load.Plan, t *Turns, seed uint64, sum *counts) error {
-	before, err := s.run(ctx, plan, t.Rate, t.Settle, ^seed)
+func (s *Side) slice(ctx context.Context, t *Turns, seed uint64, sum *counts) error {
+	before, err := s.run(ctx, t, t.settle, ^seed)
 	if err != nil {
 		return err
 	}
-	r, err := s.run(ctx, plan, t.Rate, t.Slice, seed)
+	r, err := s.run(ctx, t, t.slice, seed)
 	if err != nil {
 		return err
 	}

@@ -109,9 +109,10 @@ func (s *Side) Serve(ctx context.Context, fail context.CancelCauseFunc, command,
 }
 
 // run sends requests to a side. It is an error if none succeeds: then there is nothing to compare.
-func (s *Side) run(ctx context.Context, plan load.Plan, rate float64, lasts time.Duration, seed uint64) (*load.Result, error) {
+func (s *Side) run(ctx context.Context, t *Turns, lasts time.Duration, seed uint64) (*load.Result, error) {
+	plan := t.Plan
 	plan.Lines, plan.Seed = s.pool.Lines, seed
-	plan.Pacer = load.Constant{Rate: rate, For: lasts}
+	plan.Pacer = load.Constant{Rate: t.Rate, For: lasts}
 	r, err := load.Run(ctx, plan)
 	if err := cmp.Or(err, context.Cause(ctx)); err != nil {
 		return nil, err
