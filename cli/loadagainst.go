@@ -26,8 +26,8 @@ import (
 
 // againstFlags are the flags of `postage load` that compare two servers.
 type againstFlags struct {
-	against, serve, out, html string
-	gate                      loadagainst.Limits
+	against, serve, out string
+	gate                loadagainst.Limits
 }
 
 func (f *againstFlags) register(flags *pflag.FlagSet) {
@@ -36,14 +36,13 @@ func (f *againstFlags) register(flags *pflag.FlagSet) {
 	f.gate = loadagainst.Limits{}
 	flags.Func("gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated", f.gate.Set)
 	flags.StringVar(&f.out, "out", "", "keep the record in `file`, for `postage show` and to go on after an interruption")
-	flags.StringVar(&f.html, "html", "", "write a page with the distributions to `file`")
 }
 
 // checkAgainst rejects what cannot be combined with a comparison of two servers.
 func (f *loadFlags) checkAgainst(args []string) error {
 	a := &f.sides
 	if a.against == "" {
-		return refuse([]refusal{{a.serve != "" || len(a.gate) > 0 || a.out != "" || a.html != "", "--serve, --gate, --out and --html compare two servers", "give --against the old one"}})
+		return refuse([]refusal{{a.serve+a.out != "" || len(a.gate) > 0, "--serve, --gate and --out compare two servers", "give --against the old one"}})
 	}
 	revision := !strings.Contains(a.against, "://")
 	return refuse([]refusal{
@@ -52,8 +51,8 @@ func (f *loadFlags) checkAgainst(args []string) error {
 		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision"},
 		{f.rate.max || f.replay != "" || f.fleet.on || f.most > 0, "--against takes turns at one rate", "leave out --rate max, --replay, --max-requests and --kubernetes"},
 		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), "--server has two with --against: OLD,NEW", "leave it out with --serve"},
-		{f.slo != "" && (a.out != "" || len(a.gate) > 0 || a.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate and --html"},
-		{f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out and --gate are about two"},
+		{f.slo != "" && (a.out != "" || len(a.gate) > 0), "--slo looks for the highest rate of both sides", "leave out --out and --gate"},
+		{f.csv+f.hlog+f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out and --gate are about two"},
 	})
 }
 
@@ -121,16 +120,8 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 // answer prints the comparison, and judges it unless it has failed.
 func (f *loadFlags) answer(cmd *cobra.Command, rec *record.Record, failed error) error {
 	result, form := loadagainst.Analyze(rec, f.sides.gate), formFlags{report.Form{JSON: f.json}}
-	if err := result.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil {
+	if err := result.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil || failed != nil {
 		return err
-	}
-	if f.sides.html != "" {
-		if err := writeFile(f.sides.html, result.HTML); err != nil {
-			return err
-		}
-	}
-	if failed != nil {
-		return nil
 	}
 	for _, figure := range result.Figures {
 		if figure.Outcome != verdict.NotGated {

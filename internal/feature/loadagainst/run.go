@@ -165,13 +165,12 @@ type Capacity struct {
 
 // Search searches for the capacity of both sides as load.Search does: one try of each in turn, as
 // long as the plan lasts. told is called after each try.
-func (s *Sides) Search(ctx context.Context, plan load.Plan, objectives []load.Objective, told func(side string, t load.Try)) (found [2]Capacity, err error) {
+func (s *Sides) Search(ctx context.Context, plan load.Plan, objectives []load.Objective, told func(string, load.Try)) (found [2]Capacity, err error) {
 	both, stop := context.WithCancel(ctx)
 	defer stop()
 	var next [2]func() (load.Try, bool)
 	for i := range s {
 		next[i], _ = iter.Pull(func(yield func(load.Try) bool) {
-			plan := plan
 			plan.Lines = s[i].pool.Lines
 			best, limit, failed := load.Search(both, plan, objectives, func(t load.Try) { yield(t) })
 			found[i].Missed = limit.Missed
