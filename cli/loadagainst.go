@@ -195,10 +195,9 @@ func (f *loadFlags) record(sides *loadagainst.Sides) (*record.Record, error) {
 	return old, nil
 }
 
-// showAgainst prints a kept comparison of two servers, or makes its page, if the record is of one.
-func showAgainst(cmd *cobra.Command, name, page string, form report.Form) (printed bool, err error) {
-	rec, err := loadRun(name)
-	if err != nil || len(rec.Rows) == 0 || rec.Rows[0].Stage != loadagainst.Stage {
+// showAgainst prints a comparison of two servers, or makes its page, if the record is of one.
+func showAgainst(cmd *cobra.Command, rec *record.Record, page string, form report.Form) (printed bool, err error) {
+	if len(rec.Rows) == 0 || rec.Rows[0].Stage != loadagainst.Stage {
 		return false, nil
 	}
 	result := loadagainst.Analyze(rec, nil)
