@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"postage/internal/stats"
 	"postage/record"
 )
@@ -19,9 +21,10 @@ const (
 // MetricChange is a figure that a contender counts itself, such as a benchmark's ReportMetric,
 // before and after.
 type MetricChange struct {
-	Unit string  `json:"unit"`
-	Old  float64 `json:"old"`
-	New  float64 `json:"new"`
+	Unit string `json:"unit"`
+	// Old and New are medians of the blocks; without a ratio, means.
+	Old float64 `json:"old"`
+	New float64 `json:"new"`
 	// Ratio is new/old with its 95% interval, nil if a block has 0 or less. Difference is new less
 	// old, nil if a block lacks the figure.
 	Ratio      *Interval `json:"ratio"`
@@ -122,14 +125,14 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 
 // metric compares a counter of the two rows.
 func (p *pair) metric(m *MetricChange, level float64) {
-	var differences, logs []float64
+	var olds, news, differences, logs []float64
 	for i := range p.series {
 		is, was := p.series[i].Counters[m.Unit], p.against[i].Counters[m.Unit]
 		if len(is) == 0 || len(was) == 0 {
 			return
 		}
 		now, old := record.CounterPerOp(is, p.row.N), record.CounterPerOp(was, p.base.N)
-		differences = append(differences, now-old)
+		olds, news, differences = append(olds, old), append(news, now), append(differences, now-old)
 		if ratio := now / old; ratio > 0 && !math.IsInf(ratio, 1) {
 			logs = append(logs, math.Log(ratio))
 		}
@@ -142,6 +145,8 @@ func (p *pair) metric(m *MetricChange, level float64) {
 	if len(logs) == len(differences) {
 		shift = p.shift(logs, level)
 		m.Ratio, m.P = new(ratioOf(&shift)), shift.P
+	} else { // what is rare is in few blocks: their median would not have it
+		m.Old, m.New = stat.Mean(olds, nil), stat.Mean(news, nil)
 	}
 }
 

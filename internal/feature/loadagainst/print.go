@@ -34,15 +34,11 @@ func Analyze(rec *record.Record, limits Limits) *Result {
 	r := &Result{Changes: verdict.ComparePaired(rec, verdict.Thresholds{Time: most, Metrics: limits})}
 	for _, row := range r.Rows {
 		for _, f := range figures {
-			i := slices.IndexFunc(row.Metrics, func(m verdict.MetricChange) bool { return m.Unit == f.unit })
-			if i < 0 {
-				continue
+			for _, m := range row.Metrics {
+				if m.Unit == f.unit {
+					r.Figures = append(r.Figures, Figure{f.name, m})
+				}
 			}
-			m := &row.Metrics[i]
-			if f.tail == 0 { // a rare failure is in few blocks: their median would not have it
-				m.Old, m.New = mean(rec, 0, f.unit), mean(rec, 1, f.unit)
-			}
-			r.Figures = append(r.Figures, Figure{f.name, *m})
 		}
 	}
 	r.Warnings = slices.Concat(rec.Run.Warnings, r.Warnings)
@@ -58,17 +54,6 @@ func Analyze(rec *record.Record, limits Limits) *Result {
 		r.Warnings = append(r.Warnings, "it was interrupted: the same command with the same --out goes on")
 	}
 	return r
-}
-
-// mean is the mean of a side's blocks, which have equally many requests.
-func mean(rec *record.Record, side int, unit string) float64 {
-	sum, n := 0.0, 0.0
-	for _, s := range rec.SeriesOf(&rec.Rows[side]) {
-		for _, v := range s.Counters[unit] {
-			sum, n = sum+v, n+1
-		}
-	}
-	return sum / n
 }
 
 // most is a threshold for the mean latency alone, which is among the figures: it is always kept.
