@@ -7,6 +7,7 @@ import (
 
 	"postage/internal/kit/report"
 	"postage/internal/sys/proc"
+	"postage/record"
 )
 
 func (p program) others() []*cobra.Command { return nil }
@@ -15,6 +16,6 @@ func (p program) hidden() []*cobra.Command { return nil }
 
 func ownServers() map[string]proc.Server { return map[string]proc.Server{} }
 
-func showAgainst(*cobra.Command, string, string, report.Form) (printed bool, err error) {
+func showAgainst(*cobra.Command, *record.Record, string, report.Form) (printed bool, err error) {
 	return false, nil
 }

@@ -14,7 +14,6 @@ import (
 	"postage/internal/feature/bench"
 	"postage/internal/feature/claims"
 	"postage/internal/feature/history"
-	"postage/internal/feature/loadagainst"
 	"postage/internal/feature/profile"
 	"postage/internal/feature/show"
 	"postage/internal/verdict"
@@ -32,7 +31,7 @@ type figureForm struct {
 var forms = map[string]any{
 	"Figure": figureForm{}, "Ratio": show.Ratio{}, "Rate": rateForm{}, "Machine": show.Machine{},
 	"Run": show.RecordForm{}, "Comparison": show.ChangesForm{}, "Claims": claims.ListForm{}, "Trend": history.Form{},
-	"Counts": bench.CountedRun{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Load against": loadagainst.Result{}, "Profile": profile.Summary{},
+	"Counts": bench.CountedRun{}, "Doctor": doctorForm{}, "Load": load.Summary{}, "Profile": profile.Summary{},
 }
 
 // kinds are what the page calls types.

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,29 +18,31 @@ import (
 
 	"postage/internal/feature/loadagainst"
 	"postage/internal/kit/report"
+	"postage/internal/sys/machine"
+	"postage/internal/verdict"
 	"postage/load"
+	"postage/record"
 )
 
 // againstFlags are the flags of `postage load` that compare two servers.
 type againstFlags struct {
-	against, serve, out, html string
-	gate                      loadagainst.Limits
+	against, serve, out string
+	gate                loadagainst.Limits
 }
 
 func (f *againstFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.against, "against", "", "compare with the old server, in turns: its `URL`, or with --serve a revision")
 	flags.StringVar(&f.serve, "serve", "", "start both sides by this shell `command`; {addr} is where each shall listen")
 	f.gate = loadagainst.Limits{}
-	flags.Var(f.gate, "gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated")
-	flags.StringVar(&f.out, "out", "", "keep every slice in `file`, for `postage show` and to go on after an interruption")
-	flags.StringVar(&f.html, "html", "", "write a page with the distributions to `file`")
+	flags.Func("gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated", f.gate.Set)
+	flags.StringVar(&f.out, "out", "", "keep the record in `file`, for `postage show` and to go on after an interruption")
 }
 
 // checkAgainst rejects what cannot be combined with a comparison of two servers.
 func (f *loadFlags) checkAgainst(args []string) error {
 	a := &f.sides
 	if a.against == "" {
-		return refuse([]refusal{{a.serve != "" || len(a.gate) > 0 || a.out != "" || a.html != "", "--serve, --gate, --out and --html compare two servers", "give --against the old one"}})
+		return refuse([]refusal{{a.serve+a.out != "" || len(a.gate) > 0, "--serve, --gate and --out compare two servers", "give --against the old one"}})
 	}
 	revision := !strings.Contains(a.against, "://")
 	return refuse([]refusal{
@@ -48,8 +51,8 @@ func (f *loadFlags) checkAgainst(args []string) error {
 		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision"},
 		{f.rate.max || f.replay != "" || f.fleet.on || f.most > 0, "--against takes turns at one rate", "leave out --rate max, --replay, --max-requests and --kubernetes"},
 		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), "--server has two with --against: OLD,NEW", "leave it out with --serve"},
-		{f.slo != "" && (a.out != "" || len(a.gate) > 0 || a.html != ""), "--slo looks for the highest rate of both sides", "leave out --out, --gate and --html"},
-		{f.csv != "" || f.hlog != "" || f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out and --gate are about two"},
+		{f.slo != "" && (a.out != "" || len(a.gate) > 0), "--slo looks for the highest rate of both sides", "leave out --out and --gate"},
+		{f.csv+f.hlog+f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out and --gate are about two"},
 	})
 }
 
@@ -57,7 +60,10 @@ func (f *loadFlags) checkAgainst(args []string) error {
 func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error) {
 	var sides loadagainst.Sides
 	defer func() { err = errors.Join(err, sides.Close()) }()
-	if err := f.openSides(cmd, target, &sides); err != nil {
+	ctx, fail := context.WithCancelCause(cmd.Context())
+	defer fail(nil)
+	cmd.SetContext(ctx)
+	if err := f.openSides(cmd, fail, target, &sides); err != nil {
 		return err
 	}
 	plan := load.Plan{Poisson: f.arrivals == "poisson", Patience: f.wait}
@@ -68,23 +74,23 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	if err != nil {
 		return err
 	}
-	if rec.Header.Slice == 0 {
-		say(cmd, "calibrating the slices")
-		if err := sides.Calibrate(cmd.Context(), plan, &rec.Header); err != nil {
-			return err
-		}
-	}
-	if err := rec.Keep(cmp.Or(f.sides.out, os.DevNull)); err != nil {
-		return fmt.Errorf("--out: %w", err)
+	say(cmd, "calibrating the slices")
+	turns := &loadagainst.Turns{Plan: plan, Rate: f.rate.rate}
+	if err := sides.Calibrate(ctx, turns, rec); err != nil {
+		return err
 	}
 	live := newView(cmd.ErrOrStderr())
-	failed := sides.Run(cmd.Context(), plan, rec, func() {
+	failed := sides.Run(ctx, turns, rec, func() error {
 		if live.live {
-			live.draw(fmt.Sprintf("%d pairs of slices left", rec.PairsLeft()))
+			live.draw(fmt.Sprintf("%v left", max(0, rec.Run.Budget-rec.Run.Elapsed).Round(time.Second)))
 		}
+		if f.sides.out == "" {
+			return nil
+		}
+		return rec.Save(f.sides.out)
 	})
 	live.erase()
-	if len(rec.Pairs) == 0 {
+	if len(rec.Blocks) == 0 {
 		return failed
 	}
 	return errors.Join(failed, f.answer(cmd, rec, failed))
@@ -112,30 +118,24 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 }
 
 // answer prints the comparison, and judges it unless it has failed.
-func (f *loadFlags) answer(cmd *cobra.Command, rec *loadagainst.Record, failed error) error {
-	form := formFlags{report.Form{JSON: f.json}}
-	if err := rec.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil {
+func (f *loadFlags) answer(cmd *cobra.Command, rec *record.Record, failed error) error {
+	result, form := loadagainst.Analyze(rec, f.sides.gate), formFlags{report.Form{JSON: f.json}}
+	if err := result.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil || failed != nil {
 		return err
 	}
-	if f.sides.html != "" {
-		if err := writeFile(f.sides.html, rec.HTML); err != nil {
-			return err
+	for _, figure := range result.Figures {
+		if figure.Outcome != verdict.NotGated {
+			say(cmd, "--gate %s: %s: %s", figure.Name, figure.Outcome, figure.Text())
 		}
 	}
-	if failed != nil {
-		return nil
-	}
-	outcome, lines := rec.Analyze().Judge(f.sides.gate)
-	for _, line := range lines {
-		say(cmd, "--gate %s", line)
-	}
-	return gateStatus(cmd, outcome, nil, "")
+	return gate(cmd, result.Changes, nil)
 }
 
-// openSides starts both servers, if they are to be started, and opens connections to them.
-func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *loadagainst.Sides) (err error) {
+// openSides starts both servers, if they are to be started, and opens connections to them. fail is
+// told if one of them ends.
+func (f *loadFlags) openSides(cmd *cobra.Command, fail context.CancelCauseFunc, target *load.Target, sides *loadagainst.Sides) (err error) {
 	oldServer, newServer, _ := strings.Cut(f.server, ",")
-	urls := [2]*url.URL{nil, target.Request.URL}
+	urls := [2]*url.URL{target.Request.URL, target.Request.URL}
 	if f.sides.serve == "" {
 		if urls[0], err = load.ParseURL(f.sides.against); err != nil {
 			return fmt.Errorf("--against: %w", err)
@@ -143,19 +143,20 @@ func (f *loadFlags) openSides(cmd *cobra.Command, target *load.Target, sides *lo
 	}
 	for i, server := range []string{oldServer, newServer} {
 		side := &sides[i]
+		side.Name = urls[i].Redacted()
 		if side.Server, err = load.ParseServer(server); err != nil {
 			return fmt.Errorf("--server: %w", err)
 		}
 		if f.sides.serve != "" {
 			revision := []string{f.sides.against, ""}[i]
-			say(cmd, "starting %s", cmp.Or(revision, "the working tree"))
-			addr, err := side.Serve(cmd.Context(), f.sides.serve, revision)
+			side.Name = cmp.Or(revision, "the working tree")
+			say(cmd, "starting %s", side.Name)
+			addr, err := side.Serve(cmd.Context(), fail, f.sides.serve, revision)
 			if err != nil {
 				return fmt.Errorf("--serve: %w", err)
 			}
-			urls[i] = &url.URL{Scheme: target.Request.URL.Scheme, Host: addr}
+			urls[i] = &url.URL{Scheme: urls[i].Scheme, Host: addr}
 		}
-		side.Name = cmp.Or(side.Name, urls[i].Redacted())
 		side.Target = moved(target, urls[i])
 	}
 	return sides.Open(cmd.Context())
@@ -178,33 +179,30 @@ func moved(t *load.Target, to *url.URL) *load.Target {
 }
 
 // record reads what --out has, to go on with it, or begins a record.
-func (f *loadFlags) record(sides *loadagainst.Sides) (*loadagainst.Record, error) {
-	header := loadagainst.NewHeader(sides, f.rate.rate, f.duration)
+func (f *loadFlags) record(sides *loadagainst.Sides) (*record.Record, error) {
+	rec := loadagainst.NewRecord(sides, machine.Read(200*time.Millisecond), f.rate.rate, f.duration)
 	if info, err := os.Stat(f.sides.out); err != nil || info.Size() == 0 {
-		return &loadagainst.Record{Header: header}, nil
+		return rec, nil
 	}
-	rec, err := loadagainst.Load(f.sides.out)
+	old, err := record.Load(f.sides.out)
 	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	if old := &rec.Header; old.Title() != header.Title() || old.Load() != header.Load() {
-		return nil, hinted(fmt.Errorf("--out has another comparison: %s, %s", old.Title(), old.Load()), "give --out another file")
+	if !slices.Equal(old.Run.Patterns, rec.Run.Patterns) {
+		return nil, hinted(fmt.Errorf("--out has another comparison: %s", strings.Join(old.Run.Patterns, ", ")), "give --out another file")
 	}
-	rec.Header.Seconds = header.Seconds
-	return rec, nil
+	old.Run.Budget = rec.Run.Budget
+	return old, nil
 }
 
-// showAgainst prints a kept comparison of two servers, or makes its page, if the file is one.
-func showAgainst(cmd *cobra.Command, name, page string, form report.Form) (printed bool, err error) {
-	rec, err := loadagainst.Load(name)
-	if errors.Is(err, loadagainst.ErrNoRecord) || errors.Is(err, os.ErrNotExist) {
+// showAgainst prints a comparison of two servers, or makes its page, if the record is of one.
+func showAgainst(cmd *cobra.Command, rec *record.Record, page string, form report.Form) (printed bool, err error) {
+	if len(rec.Rows) == 0 || rec.Rows[0].Stage != loadagainst.Stage {
 		return false, nil
 	}
-	if err == nil && page != "" {
-		return true, writeFile(page, rec.HTML)
+	result := loadagainst.Analyze(rec, nil)
+	if page != "" {
+		return true, writeFile(page, result.HTML)
 	}
-	if err == nil {
-		err = rec.Print(cmd.OutOrStdout(), form)
-	}
-	return true, err
+	return true, result.Print(cmd.OutOrStdout(), form)
 }

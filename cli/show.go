@@ -35,21 +35,22 @@ plots and tables. It needs no network and no other file, and is complete without
   postage show encode.txt seal.txt --html costs.html`,
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				if printed, err := showAgainst(cmd, args[0], page, flags.form(cmd)); printed {
-					return err
-				}
-			}
-			if page != "" {
-				return p.suites.makePage(cmd, args, page)
-			}
-			if len(args) > 1 {
+			if len(args) > 1 && page == "" {
 				return hinted(errors.New("it prints one run"),
 					"--html FILE makes a page of several; `postage compare` compares two")
+			}
+			if len(args) > 1 {
+				return p.suites.makePage(cmd, args, page)
 			}
 			rec, err := loadRun(strings.Join(args, ""))
 			if err != nil {
 				return err
+			}
+			if printed, err := showAgainst(cmd, rec, page, flags.form(cmd)); printed {
+				return err
+			}
+			if page != "" {
+				return p.suites.makePage(cmd, args, page)
 			}
 			if isBench(rec) && !flags.JSON {
 				return bench.Print(cmd.OutOrStdout(), rec, benchChanges(rec, verdict.DefaultThresholds()), nil, flags.form(cmd))

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"postage/internal/stats"
 	"postage/record"
 )
@@ -19,39 +21,65 @@ const (
 // MetricChange is a figure that a contender counts itself, such as a benchmark's ReportMetric,
 // before and after.
 type MetricChange struct {
-	Unit string
-	Old  float64
-	New  float64
-	// Ratio is new/old with its 95% interval, nil if a block has 0 or less.
-	Ratio *Interval
+	Unit string `json:"unit"`
+	// Old and New are medians of the blocks; without a ratio, means.
+	Old float64 `json:"old"`
+	New float64 `json:"new"`
+	// Ratio is new/old with its 95% interval, nil if a block has 0 or less. Difference is new less
+	// old, nil if a block lacks the figure.
+	Ratio      *Interval `json:"ratio"`
+	Difference *Interval `json:"difference"`
 	// P is the p-value of no change after Holm over all figures of all rows.
-	P       float64
-	Verdict Verdict
-	Better  string  // "higher" or "lower", "" where it is not known
-	Outcome Outcome // NotGated where no threshold names the unit
+	P       float64 `json:"p_holm"`
+	Verdict Verdict `json:"verdict"`
+	Better  string  `json:"better"`  // "higher" or "lower", "" where it is not known
+	Outcome Outcome `json:"outcome"` // NotGated where no threshold names the unit
 }
 
-// gated is the outcome of the figure under a threshold.
+// gated is the outcome of the figure under a threshold: of its ratio, or where there is none of its
+// difference.
 func (m *MetricChange) gated(limit float64) Outcome {
+	worse, most := m.Ratio, 1+limit
+	if worse == nil {
+		worse, most = m.Difference, limit
+	}
 	switch {
 	case m.Better == "":
 		return Inconclusive
-	case m.Ratio == nil && m.Old == m.New:
+	case worse == nil && m.Old == m.New:
 		return Passed
-	case m.Ratio == nil:
+	case worse == nil:
 		return Inconclusive
-	}
-	worse := *m.Ratio
-	if m.Better == string(Higher) {
-		worse = Interval{Value: 1 / m.Ratio.Value, Low: 1 / m.Ratio.High, High: 1 / m.Ratio.Low}
+	case m.Better == string(Higher) && m.Ratio != nil:
+		worse = &Interval{Value: 1 / worse.Value, Low: 1 / worse.High, High: 1 / worse.Low}
+	case m.Better == string(Higher):
+		worse = &Interval{Value: -worse.Value, Low: -worse.High, High: -worse.Low}
 	}
 	switch {
-	case m.P <= familyLevel && worse.Value > 1+limit:
+	case m.P <= familyLevel && worse.Value > most:
 		return Regressed
-	case worse.High <= 1+limit:
+	case worse.High <= most:
 		return Passed
 	}
 	return Inconclusive
+}
+
+// decide gives the verdict of the ratio, or where there is none of the difference.
+func (m *MetricChange) decide(margin float64) Verdict {
+	v := Undecided
+	switch d := m.Difference; {
+	case m.Ratio != nil:
+		v = Decide(*m.Ratio, margin)
+	case d == nil && m.Old == m.New, d != nil && *d == (Interval{}):
+		v = Same
+	case d != nil:
+		v = Decide(d.Each(math.Exp), 0)
+	}
+	words := map[Verdict]Verdict{Slower: Higher, Faster: Lower, Same: Same, Undecided: Undecided}
+	if v == Same || m.P <= familyLevel {
+		return words[v]
+	}
+	return Undecided
 }
 
 // compareMetrics compares what the contenders count themselves, in rows whose sides took turns.
@@ -63,7 +91,7 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 		for _, unit := range slices.Sorted(maps.Keys(r.New.Metrics)) {
 			if was, ok := r.Old.Metrics[unit]; ok && unit != record.ClientCPU {
 				r.Metrics = append(r.Metrics, MetricChange{
-					Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1, Verdict: Undecided,
+					Unit: unit, Old: was, New: r.New.Metrics[unit], P: 1,
 					Better: r.New.Row.Properties[record.Better+unit], Outcome: NotGated,
 				})
 			}
@@ -71,11 +99,7 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 		rows := cases[r.New.Row.Case].pair(r.New.Row, r.Old.Row)
 		for j := range r.Metrics {
 			m := &r.Metrics[j]
-			if shift := rows.metric(m.Unit, level); shift != nil {
-				m.Ratio, m.P = new(ratioOf(shift)), shift.P
-			} else if m.Old == m.New {
-				m.Verdict = Same
-			}
+			rows.metric(m, level)
 			all, p = append(all, m), append(p, m.P)
 		}
 	}
@@ -83,12 +107,7 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 	for i, adjusted := range stats.Holm(p) {
 		m := all[i]
 		m.P = adjusted
-		words := map[Verdict]Verdict{Slower: Higher, Faster: Lower, Same: Same, Undecided: Undecided}
-		if m.Ratio != nil {
-			if v := Decide(*m.Ratio, margin); v == Same || m.P <= familyLevel {
-				m.Verdict = words[v]
-			}
-		}
+		m.Verdict = m.decide(margin)
 		if limit, named := c.Limits.Metrics[m.Unit]; named {
 			m.Outcome = m.gated(limit)
 		}
@@ -104,31 +123,42 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 	}
 }
 
-// metric compares a counter of the two rows. It is nil if a block lacks the counter, or has 0 or
-// less.
-func (p *pair) metric(unit string, level float64) *stats.Shift {
-	var values []float64
+// metric compares a counter of the two rows.
+func (p *pair) metric(m *MetricChange, level float64) {
+	var olds, news, differences, logs []float64
 	for i := range p.series {
-		is, was := p.series[i].Counters[unit], p.against[i].Counters[unit]
+		is, was := p.series[i].Counters[m.Unit], p.against[i].Counters[m.Unit]
 		if len(is) == 0 || len(was) == 0 {
-			return nil
+			return
 		}
-		ratio := record.CounterPerOp(is, p.row.N) / record.CounterPerOp(was, p.base.N)
-		if !(ratio > 0) || math.IsInf(ratio, 1) {
-			return nil
+		now, old := record.CounterPerOp(is, p.row.N), record.CounterPerOp(was, p.base.N)
+		olds, news, differences = append(olds, old), append(news, now), append(differences, now-old)
+		if ratio := now / old; ratio > 0 && !math.IsInf(ratio, 1) {
+			logs = append(logs, math.Log(ratio))
 		}
-		values = append(values, math.Log(ratio))
 	}
-	if len(values) == 0 {
-		return nil
+	if len(differences) == 0 {
+		return
 	}
-	if slices.Min(values) == slices.Max(values) && len(values) >= stats.MinBlocks {
-		// A ratio that is the same in every block has no spread to estimate.
-		exact := stats.Shift{Value: values[0], Low: values[0], High: values[0]}
-		if values[0] == 0 {
+	shift := p.shift(differences, level)
+	m.Difference, m.P = &Interval{shift.Value, shift.Low, shift.High}, shift.P
+	if len(logs) == len(differences) {
+		shift = p.shift(logs, level)
+		m.Ratio, m.P = new(ratioOf(&shift)), shift.P
+	} else { // what is rare is in few blocks: their median would not have it
+		m.Old, m.New = stat.Mean(olds, nil), stat.Mean(news, nil)
+	}
+}
+
+// shift is how far the blocks' values lie above 0.
+func (p *pair) shift(values []float64, level float64) stats.Shift {
+	if first := values[0]; slices.Min(values) == slices.Max(values) && len(values) >= stats.MinBlocks {
+		// Values that are the same in every block have no spread to estimate.
+		exact := stats.Shift{Value: first, Low: first, High: first}
+		if first == 0 {
 			exact.P = 1
 		}
-		return &exact
+		return exact
 	}
-	return &stats.Moderated([][]float64{p.independent(values)}, nil, level, level)[0]
+	return stats.Moderated([][]float64{p.independent(values)}, nil, level, level)[0]
 }

@@ -13,8 +13,8 @@ import (
 // other outcome.
 func (c *Changes) Recipe() string {
 	timed := *c
-	timed.Lost = false // more time does not help
-	if !c.Paired || timed.Outcome() != Inconclusive {
+	timed.Lost = false                                                         // more time does not help
+	if !c.Paired || c.New.Run.Rounds == 0 || timed.Outcome() != Inconclusive { // no rounds: no budget
 		return ""
 	}
 	all := len(c.Rows) + c.Untimed

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -23,40 +22,68 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"postage/internal/kit/report"
+	"postage/internal/sys/machine"
 	"postage/internal/test/reporttest"
 	"postage/internal/verdict"
 	"postage/load"
+	"postage/record"
 )
 
 // drawn is a record of two servers whose latencies are drawn: lognormal about 1 ms, with a moment of
 // the machine that both sides of a pair share. change alters the new side's latency of a request.
-func drawn(rng *rand.Rand, pairs, requests int, change func(ns float64) (float64, bool)) *Record {
-	r := &Record{Header: Header{Rate: 1000, Seconds: 3600}}
-	r.Header.Slice, r.Header.Settle = 250*time.Millisecond, 20*time.Millisecond
-	for range pairs {
-		moment := math.Exp(0.3 * rng.NormFloat64())
-		var p Pair
-		for side := range p {
-			s := &p[side]
-			s.Latency = load.Histogram{Histogram: hdrhistogram.New(1, int64(time.Minute), 3)}
-			s.Errors, s.Totals = map[string]int64{}, map[string]float64{"late": 0, "errors": 0}
-			for range requests {
-				ns, ok := 1e6*moment*math.Exp(0.5*rng.NormFloat64()), true
-				if side == 1 {
-					ns, ok = change(ns)
-				}
-				if !ok {
-					s.Errors["status 500"]++
-					s.Totals["errors"]++
-				}
-				_ = s.Latency.RecordValue(int64(ns))
-				s.Totals["cpu"] += 20e3 * math.Exp(0.2*rng.NormFloat64())
-			}
-			s.Due = int64(requests)
-		}
-		r.Pairs = append(r.Pairs, p)
+func drawn(rng *rand.Rand, blocks, pairs, requests int, change func(ns float64) (float64, bool)) *record.Record {
+	var s Sides
+	for i := range s {
+		s[i].Name = []string{"HEAD", "<b>the working tree"}[i]
+		s[i].Target = &load.Target{Proto: "http1", Request: load.Request{URL: &url.URL{Path: "/orders"}}}
 	}
-	return r
+	rec := NewRecord(&s, record.Machine{GOOS: "linux"}, 1000, time.Hour)
+	for number := range blocks {
+		var both [2]counts
+		for i := range both {
+			both[i] = counts{errors: map[string]int64{}, totals: map[string]float64{"late": 0, "errors": 0}}
+			both[i].latency = load.Histogram{Histogram: hdrhistogram.New(1, int64(time.Minute), 3)}
+		}
+		for range pairs {
+			moment := math.Exp(0.3 * rng.NormFloat64())
+			for side := range both {
+				c := &both[side]
+				for range requests {
+					ns, ok := 1e6*moment*math.Exp(0.5*rng.NormFloat64()), true
+					if side == 1 {
+						ns, ok = change(ns)
+					}
+					if !ok {
+						c.errors["status 500"]++
+						c.totals["errors"]++
+					}
+					_ = c.latency.RecordValue(int64(ns))
+					c.totals["cpu"] += 20e3 * math.Exp(0.2*rng.NormFloat64())
+				}
+				c.due += float64(requests)
+			}
+		}
+		block := record.Block{Case: rec.Rows[0].Case, Number: number + 1}
+		for i := range both {
+			series, err := both[i].series(&rec.Rows[i])
+			if err != nil {
+				panic(err)
+			}
+			block.Series = append(block.Series, series)
+		}
+		rec.Blocks = append(rec.Blocks, block)
+	}
+	return rec
+}
+
+func analyzed(rec *record.Record, limits ...string) *Result {
+	l := Limits{}
+	for _, text := range limits {
+		if err := l.Set(text); err != nil {
+			panic(err)
+		}
+	}
+	return Analyze(rec, l)
 }
 
 func figure(t *testing.T, r *Result, name string) *Figure {
@@ -66,7 +93,7 @@ func figure(t *testing.T, r *Result, name string) *Figure {
 			return &r.Figures[i]
 		}
 	}
-	t.Fatalf("%s is missing: %v", name, r.Missing)
+	t.Fatalf("%s is missing: %v", name, r.Warnings)
 	return nil
 }
 
@@ -77,9 +104,9 @@ func TestEqualSides(t *testing.T) {
 	const runs = 200
 	different, contained := 0, 0
 	for range runs {
-		result := drawn(rng, 36, 120, func(ns float64) (float64, bool) { return ns, true }).Analyze()
+		result := analyzed(drawn(rng, 12, 3, 120, func(ns float64) (float64, bool) { return ns, true }))
 		for _, f := range result.Figures {
-			if f.Verdict != "" {
+			if f.Verdict == verdict.Higher || f.Verdict == verdict.Lower {
 				different++
 			}
 		}
@@ -109,14 +136,11 @@ func TestChangesAreFoundByTheirFigures(t *testing.T) {
 		"all are slower": {func(ns float64) (float64, bool) { return 1.3 * ns, true }, "p50 p90 p99 mean"},
 		"0.5% fail":      {func(ns float64) (float64, bool) { return ns, rng.Float64() >= 0.005 }, "errors"},
 	} {
-		result := drawn(rng, 60, 300, test.change).Analyze()
+		result := analyzed(drawn(rng, 12, 5, 300, test.change))
 		for _, f := range result.Figures {
-			want := ""
-			if strings.Contains(" "+test.figures+" ", " "+f.Name+" ") {
-				want = "higher"
-			}
-			if f.Verdict != want {
-				t.Errorf("%s: %s is %q (%s, p %.3g), want %q", name, f.Name, f.Verdict, f.text(), f.P, want)
+			want := strings.Contains(" "+test.figures+" ", " "+f.Name+" ")
+			if (f.Verdict == verdict.Higher) != want || f.Verdict == verdict.Lower {
+				t.Errorf("%s: %s is %q (%s, p %.3g), want higher: %v", name, f.Name, f.Verdict, f.Text(), f.P, want)
 			}
 		}
 	}
@@ -125,21 +149,17 @@ func TestChangesAreFoundByTheirFigures(t *testing.T) {
 func TestGate(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
-	slower := drawn(rng, 60, 300, func(ns float64) (float64, bool) { return 1.3 * ns, true }).Analyze()
-	noisy := drawn(rng, 4, 150, func(ns float64) (float64, bool) { return ns, true }).Analyze()
+	slower := drawn(rng, 12, 5, 300, func(ns float64) (float64, bool) { return 1.3 * ns, true })
+	noisy := drawn(rng, 4, 1, 350, func(ns float64) (float64, bool) { return ns, true })
 	for text, test := range map[string]struct {
-		result *Result
-		want   verdict.Outcome
+		rec  *record.Record
+		want verdict.Outcome
 	}{
 		"p50:5%": {slower, verdict.Regressed}, "p50:60%": {slower, verdict.Passed}, "errors:0": {slower, verdict.Passed},
 		"p90:1%": {noisy, verdict.Inconclusive}, "allocs:0": {slower, verdict.Inconclusive},
 	} {
-		limits := Limits{}
-		if err := limits.Set(text); err != nil {
-			t.Fatal(err)
-		}
-		if got, lines := test.result.Judge(limits); got != test.want {
-			t.Errorf("%s: %v, want %v: %q", text, got, test.want, lines)
+		if got := analyzed(test.rec, text); got.Outcome() != test.want {
+			t.Errorf("%s: %v, want %v: %+v", text, got.Outcome(), test.want, got.Figures)
 		}
 	}
 	if err := (Limits{}).Set("p42:5%"); err == nil || !strings.Contains(err.Error(), "p99, mean, late, errors") {
@@ -155,8 +175,7 @@ func TestGate(t *testing.T) {
 // A browser draws the page: what is drawn lies within its plot, and both curves have a length.
 func TestPageInBrowser(t *testing.T) {
 	ctx := reporttest.Browser(t)
-	r := drawn(rand.New(rand.NewPCG(7, 8)), 36, 120, func(ns float64) (float64, bool) { return 1.3 * ns, true })
-	r.Header.Old, r.Header.New = "HEAD", "<b>the working tree"
+	r := analyzed(drawn(rand.New(rand.NewPCG(7, 8)), 12, 3, 120, func(ns float64) (float64, bool) { return 1.3 * ns, true }))
 	var page bytes.Buffer
 	if err := r.HTML(&page); err != nil {
 		t.Fatal(err)
@@ -221,28 +240,39 @@ func TestRealServers(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 		}
 	})
-	rec := &Record{Header: NewHeader(s, 1000, 6*time.Second)}
-	plan := load.Plan{Patience: 10 * time.Second}
-	if err := s.Calibrate(t.Context(), plan, &rec.Header); err != nil {
+	rec := NewRecord(s, machine.Read(0), 1000, 6*time.Second)
+	turns := &Turns{Plan: load.Plan{Patience: 10 * time.Second}, Rate: 1000}
+	if err := s.Calibrate(t.Context(), turns, rec); err != nil {
 		t.Fatal(err)
 	}
-	if h := rec.Header; h.Slice < shortestSlice || h.Slice > longestSlice || h.Settle < shortestSettle || h.Settle > longestSettle {
-		t.Errorf("slices of %v, the first %v not counted", h.Slice, h.Settle)
+	if h := turns; h.slice < shortestSlice || h.slice > longestSlice || h.settle < shortestSettle || h.settle > longestSettle || h.block < 1 {
+		t.Errorf("%d slices of %v, the first %v not counted", h.block, h.slice, h.settle)
 	}
-	name := filepath.Join(t.TempDir(), "two.jsonl")
-	if err := rec.Keep(name); err != nil {
+	name := filepath.Join(t.TempDir(), "two.txt")
+	enough := errors.New("enough")
+	save := func() error { return rec.Save(name) }
+	err := s.Run(t.Context(), turns, rec, func() error {
+		if err := save(); err != nil || len(rec.Blocks) < 3 {
+			return err
+		}
+		return enough
+	})
+	if !errors.Is(err, enough) {
 		t.Fatal(err)
 	}
-	if err := s.Run(t.Context(), plan, rec, func() {}); err != nil {
+	if rec, err = record.Load(name); err != nil || len(rec.Blocks) != 3 || rec.Run.Complete {
+		t.Fatalf("a record that was interrupted has %d blocks: %v", len(rec.Blocks), err)
+	}
+	if err := s.Run(t.Context(), turns, rec, save); err != nil {
 		t.Fatal(err)
 	}
 	var before, after strings.Builder
-	if err := rec.Print(&before, report.Form{Wide: true}); err != nil {
+	result := Analyze(rec, nil)
+	if err := result.Print(&before, report.Form{Wide: true}); err != nil {
 		t.Fatal(err)
 	}
-	result := rec.Analyze()
-	if f := figure(t, result, "errors"); f.Verdict != "higher" || f.Old != 0 || math.Abs(f.New-5) > 1 {
-		t.Errorf("errors: %q %s\n%s", f.Verdict, f.text(), before.String())
+	if f := figure(t, result, "errors"); f.Verdict != verdict.Higher || f.Old != 0 || math.Abs(f.New-0.05) > 0.01 {
+		t.Errorf("errors: %q %s\n%s", f.Verdict, f.Text(), before.String())
 	}
 	if f := figure(t, result, "p99"); f.New < 50e6 { // how much that is above the other side's, a busy machine hides
 		t.Errorf("p99 %s\n%s", f.number(f.New), before.String())
@@ -250,28 +280,15 @@ func TestRealServers(t *testing.T) {
 	if f := figure(t, result, "cpu"); f.Old <= 0 || f.New <= 0 {
 		t.Errorf("CPU time a request is %v and %v", f.Old, f.New)
 	}
-	again, err := Load(name)
+	again, err := record.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Print(&after, report.Form{Wide: true}); err != nil || after.String() != before.String() {
+	if err := Analyze(again, nil).Print(&after, report.Form{Wide: true}); err != nil || after.String() != before.String() {
 		t.Errorf("read again (%v):\n%s\nbefore:\n%s", err, after.String(), before.String())
 	}
-	for _, r := range []*Record{again, {Header: rec.Header}} { // the latter was interrupted at once
-		if err := r.HTML(io.Discard); err != nil {
-			t.Error(err)
-		}
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, text[:len(text)-10], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cut, err := Load(name)
-	if err != nil || len(cut.Pairs) != len(rec.Pairs)-1 || cut.PairsLeft() != 1 {
-		t.Errorf("a record that was cut off: %v, %d pairs of %d, %d left", err, len(cut.Pairs), len(rec.Pairs), cut.PairsLeft())
+	if !again.Run.Complete || !strings.Contains(after.String(), "status 418: ") {
+		t.Errorf("complete %v\n%s", again.Run.Complete, after.String())
 	}
 }
 
@@ -294,13 +311,13 @@ func TestSideThatFails(t *testing.T) {
 	t.Parallel()
 	s := sides(t, func(http.ResponseWriter, *http.Request) {}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	s[1].Name = "http://new/"
-	h := Header{Rate: 400}
-	err := s.Calibrate(t.Context(), load.Plan{}, &h)
+	rec := NewRecord(s, record.Machine{}, 400, time.Second)
+	err := s.Calibrate(t.Context(), &Turns{Rate: 400}, rec)
 	if err == nil || !strings.Contains(err.Error(), "http://new/: all") || !strings.Contains(err.Error(), "502") {
 		t.Error(err)
 	}
 	const differing = "[ : the old side answers 200 with 0 bytes (CRC 00000000), the new 502 with 0 bytes (CRC 00000000)]"
-	if got := fmt.Sprint(h.Differing); got != differing {
+	if got := fmt.Sprint(rec.Run.Warnings); got != differing {
 		t.Errorf("%s, want %s", got, differing)
 	}
 }
@@ -334,7 +351,9 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	serve := func(ctx context.Context, command string) error {
 		var s Sides
-		_, err := s[0].Serve(ctx, command, "")
+		ctx, fail := context.WithCancelCause(ctx)
+		defer fail(nil)
+		_, err := s[0].Serve(ctx, fail, command, "")
 		return errors.Join(err, s.Close())
 	}
 	if err := serve(t.Context(), "sleep 1"); err == nil || !strings.Contains(err.Error(), "{addr}") {

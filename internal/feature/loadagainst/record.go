@@ -2,128 +2,108 @@ package loadagainst
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"math"
 	"math/rand/v2"
-	"os"
+	"strconv"
 	"time"
 
 	"postage/internal/kit/report"
-	"postage/internal/stats"
 	"postage/load"
+	"postage/record"
 )
 
-// Header says what is compared, and how. It is the first line of a record.
-type Header struct {
-	Format  string    `json:"format"` // see format
-	Old     string    `json:"old"`
-	New     string    `json:"new"`
-	What    string    `json:"what"` // the requests
-	Started time.Time `json:"started"`
-	Rate    float64   `json:"rate"`    // requests a second
-	Seconds float64   `json:"seconds"` // for how long both sides are loaded, settling included
-	Seed    uint64    `json:"seed"`
-	// Slice is how long a slice lasts, and Settle how long after a switch answers are not counted.
-	Slice  time.Duration `json:"slice_ns"`
-	Settle time.Duration `json:"settle_ns"`
-	// Differing says where the sides answered differently before the load.
-	Differing []string `json:"differing"`
+// Stage is the name of such comparisons' stage in records. They have one case, whose rows are the
+// two sides, and an operation is a request.
+const Stage = "load"
+
+// figures are all that the sides are compared in, with their units in records. Late are requests
+// that were not sent within their slice.
+var figures = []struct {
+	name, unit string
+	tail       float64 // of a percentile: the share of slower requests
+}{
+	{"p50", "p50-ns", 0.5},
+	{"p90", "p90-ns", 0.1},
+	{"p99", "p99-ns", 0.01},
+	{"mean", "mean-ns", 0},
+	{"late", "late/op", 0},
+	{"errors", "errors/op", 0},
+	{"cpu", record.ServerCPU, 0},
+	{"allocs", "server-allocs/op", 0},
+	{"bytes", "server-B/op", 0},
+	{"collections", "server-collections/op", 0},
 }
 
-// format is that of records; its number rises with each change that older programs cannot read.
-const format = "postage load against 3"
+// failed begins the properties that say how many requests of a row failed, by reason.
+const failed = "failed: "
 
-// Pair has one slice of each side, the old first.
-type Pair [2]Slice
+// NewRecord is the record of a comparison that is about to begin. Its patterns say which sides are
+// compared, and what is sent.
+func NewRecord(s *Sides, machine record.Machine, rate float64, lasts time.Duration) *record.Record {
+	target := s[1].Target
+	requests := target.All()
+	title := fmt.Sprintf("%s instead of %s", s[1].Name, s[0].Name)
+	what := fmt.Sprintf("%s %s by %s", cmp.Or(target.RPC, requests[0].Method), requests[0].URL.Path, target.Proto)
+	if more := len(requests) - 1; more > 0 {
+		what += fmt.Sprintf(" and %d more", more)
+	}
+	what += fmt.Sprintf(", %s requests a second", report.Brief(rate))
+	rec := &record.Record{Machine: machine, Run: record.Run{
+		Version: record.Version, Started: time.Now().UTC().Truncate(time.Second),
+		Patterns: []string{title, what}, Seed: rand.Uint64(), Precision: 0.01, Budget: lasts,
+	}}
+	for i, contender := range []string{"side=old", "side=new"} {
+		row := record.Row{
+			Stage: Stage, Case: "Load/proto=" + target.Proto, Contender: contender, Role: record.RoleContender,
+			N: 1, Value: record.ValueWall, Proof: record.ProofOK,
+			Settings: map[string]string{"server": s[i].Name}, Properties: map[string]string{},
+		}
+		for _, f := range figures {
+			row.Properties[record.Better+f.unit] = "lower"
+		}
+		row.Name = row.Case + "/" + contender
+		rec.Rows = append(rec.Rows, row)
+	}
+	rec.Rows[0].OldOf, rec.Rows[1].Role = rec.Rows[1].Name, record.RoleBaseline
+	return rec
+}
 
-// Slice is what was counted of one side's requests.
-type Slice struct {
-	Due int64 `json:"due"`
-	// Latency is from when a request was due, in ns, without what the generator itself may have
+// counts are what was counted of one side's requests in a block.
+type counts struct {
+	due float64
+	// latency is from when a request was due, in ns, without what the generator itself may have
 	// added: that is not the servers' difference.
-	Latency load.Histogram   `json:"latency"`
-	Errors  map[string]int64 `json:"errors"`
-	// Totals are how many requests were sent late, how many failed (errors), for how many ns the
-	// generator was paused, and as far as it is known what the server used: cpu (ns), allocs, bytes
-	// and collections.
-	Totals map[string]float64 `json:"totals"`
+	latency load.Histogram
+	errors  map[string]int64 // by reason
+	// totals are how many requests were sent late, how many failed, and as far as it is known what
+	// the server used, by the names of figures.
+	totals map[string]float64
 }
 
-// Record is a comparison, complete or not: a header and pairs, each a line of JSON.
-type Record struct {
-	Header Header
-	Pairs  []Pair
-	out    *os.File // gets each further pair
-}
+// leastTail is how many requests of a block must be slower than a percentile for that to be known.
+const leastTail = 3
 
-// NewHeader is a header for so many requests a second.
-func NewHeader(s *Sides, rate float64, lasts time.Duration) Header {
-	requests := s[1].Target.All()
-	what := cmp.Or(s[1].Target.RPC, requests[0].Method)
-	if len(requests) > 1 {
-		what = fmt.Sprintf("%d requests, the first %s", len(requests), what)
+// series is what a block has of a side. Its row takes the failures.
+func (c *counts) series(row *record.Row) (record.Series, error) {
+	histogram, err := c.latency.MarshalText()
+	s := record.Series{
+		Row: row.Name, Position: []int{0}, WallNS: []int64{max(1, int64(c.latency.Mean()))},
+		Allocs: []int64{0}, Bytes: []int64{0}, Latency: string(histogram), Counters: map[string][]float64{},
 	}
-	what += fmt.Sprintf(" %s by %s", requests[0].URL.Path, s[1].Target.Proto)
-	return Header{
-		Format: format, Old: s[0].Name, New: s[1].Name, What: what, Started: time.Now().UTC(),
-		Rate: rate, Seconds: lasts.Seconds(), Seed: rand.Uint64(),
-	}
-}
-
-// Title says which sides are compared.
-func (h *Header) Title() string { return fmt.Sprintf("%s instead of %s", h.New, h.Old) }
-
-// Load says what is sent.
-func (h *Header) Load() string {
-	return fmt.Sprintf("%s, %s requests a second", h.What, report.Brief(h.Rate))
-}
-
-// PairsLeft is how many pairs of slices are not measured yet.
-func (r *Record) PairsLeft() int {
-	each := 2 * (r.Header.Slice + r.Header.Settle).Seconds()
-	return max(stats.MinBlocks, int(math.Ceil(r.Header.Seconds/each))) - len(r.Pairs)
-}
-
-// ErrNoRecord is a file that is not the record of such a comparison.
-var ErrNoRecord = errors.New("this is no comparison of two servers by this version of postage")
-
-// Load reads a record. A last line that was not written to its end is left out.
-func Load(name string) (*Record, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	r, lines := &Record{}, json.NewDecoder(file)
-	if err := lines.Decode(&r.Header); err != nil || r.Header.Format != format {
-		return nil, fmt.Errorf("%s: %w", name, ErrNoRecord)
-	}
-	for {
-		var pair Pair
-		err := lines.Decode(&pair)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return r, nil
+	for _, f := range figures {
+		total, known := c.totals[f.name]
+		switch {
+		case f.name == "mean":
+			s.Counters[f.unit] = []float64{c.latency.Mean()}
+		case known:
+			s.Counters[f.unit] = []float64{total / c.due}
+		case float64(c.latency.TotalCount())*f.tail >= leastTail:
+			s.Counters[f.unit] = []float64{float64(c.latency.ValueAtQuantile(100 * (1 - f.tail)))}
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", name, len(r.Pairs)+2, err)
-		}
-		r.Pairs = append(r.Pairs, pair)
 	}
+	for why, n := range c.errors {
+		before, _ := strconv.ParseInt(row.Properties[failed+why], 10, 64) // none is 0
+		row.Properties[failed+why] = strconv.FormatInt(before+n, 10)
+	}
+	return s, err
 }
-
-// Keep writes the record as it is so far into a file, to which Run then adds each pair.
-func (r *Record) Keep(name string) (err error) {
-	if r.out, err = os.Create(name); err != nil {
-		return err
-	}
-	err = r.write(r.Header)
-	for _, p := range r.Pairs {
-		err = cmp.Or(err, r.write(p))
-	}
-	return err
-}
-
-func (r *Record) write(line any) error { return json.NewEncoder(r.out).Encode(line) }

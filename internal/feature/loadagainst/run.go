@@ -8,56 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
 
-	"postage/internal/feature/build"
 	"postage/internal/stats"
-	"postage/internal/sys/proc"
 	"postage/load"
+	"postage/record"
 )
-
-// A Side is one of the two servers.
-type Side struct {
-	Name   string
-	Target *load.Target
-	Server load.Server
-
-	pool *load.Pool
-	last load.ServerFigures // when they were read last
-
-	// The server that Serve has started, if it has.
-	process *proc.Process
-	guard   *proc.Watchdog // kills the server's group should this process die
-	source  *build.Source  // nil for the working tree
-	said    proc.Output
-}
-
-// Sides are the old server and the new one.
-type Sides [2]Side
-
-// Open makes connections to both.
-func (s *Sides) Open(ctx context.Context) (err error) {
-	for i := range s {
-		if s[i].pool, err = load.Open(ctx, s[i].Target); err != nil {
-			return fmt.Errorf("%s: %w", s[i].Name, err)
-		}
-	}
-	return nil
-}
-
-// Close ends the connections, and the servers that were started.
-func (s *Sides) Close() error {
-	var errs []error
-	for i := range s {
-		if s[i].pool != nil {
-			errs = append(errs, s[i].pool.Close())
-		}
-		errs = append(errs, s[i].end())
-	}
-	return errors.Join(errs...)
-}
 
 // Bounds on what a calibration chooses.
 const (
@@ -68,34 +27,52 @@ const (
 // calibrationSwitches is how many times a calibration goes from one side to the other.
 const calibrationSwitches = 8
 
+// Turns is how the sides take turns.
+type Turns struct {
+	Plan load.Plan
+	Rate float64 // requests a second
+
+	slice, settle time.Duration // after a switch, answers are not counted until the server has settled
+	block         int           // slices of each side
+}
+
+// mostBlocks is how many blocks there are at most. More would leave too few requests in each for
+// its own slowest hundredth.
+const mostBlocks = 12
+
 // Calibrate chooses how long a slice is, and how long after a switch answers are not counted. A
 // slice has a hundred requests, and lasts ten times as long as the slowest hundredth. After a
 // switch, answers are not counted until two intervals come in which the mean latency is no more
 // than a tenth above what it is in the second half.
 //
-// The header then also says where the sides' first answers differ.
-func (s *Sides) Calibrate(ctx context.Context, plan load.Plan, h *Header) (err error) {
-	if h.Differing, err = s.differing(ctx); err != nil {
+// The record then says so, and where the sides' first answers differ.
+func (s *Sides) Calibrate(ctx context.Context, t *Turns, rec *record.Record) (err error) {
+	if rec.Run.Warnings, err = s.differing(ctx); err != nil {
 		return err
 	}
-	plan.Every = max(10*time.Millisecond, time.Duration(5e3/h.Rate)*time.Millisecond)
-	means := make([][]float64, max(2, 2*longestSettle/plan.Every))
+	every := max(10*time.Millisecond, time.Duration(5e3/t.Rate)*time.Millisecond)
+	means := make([][]float64, max(2, 2*longestSettle/every))
 	for turn := range calibrationSwitches {
-		i := 0
-		plan.Told = func(in load.Interval) {
+		i, told := 0, *t
+		told.Plan.Every, told.Plan.Told = every, func(in load.Interval) {
 			if i < len(means) && in.Done > 0 {
 				means[i] = append(means[i], in.Latency.Mean())
 			}
 			i++
 		}
-		r, err := s[turn%2].run(ctx, plan, h.Rate, time.Duration(len(means))*plan.Every, h.Seed+uint64(turn))
+		r, err := s[turn%2].run(ctx, &told, time.Duration(len(means))*every, rec.Run.Seed+uint64(turn))
 		if err != nil {
 			return err
 		}
 		p99 := time.Duration(r.Least.ValueAtQuantile(99))
-		h.Slice = min(longestSlice, max(h.Slice, shortestSlice, 10*p99, time.Duration(100/h.Rate*1e9)))
+		t.slice = min(longestSlice, max(t.slice, shortestSlice, 10*p99, time.Duration(100/t.Rate*1e9)))
 	}
-	h.Settle = min(longestSettle, max(shortestSettle, time.Duration(settled(means))*plan.Every))
+	t.settle = min(longestSettle, max(shortestSettle, time.Duration(settled(means))*every))
+	requests := t.Rate * rec.Run.Budget.Seconds() / 2
+	blocks := min(mostBlocks, max(stats.MinBlocks, int(requests*0.01/leastTail)))
+	t.block = int(math.Ceil(rec.Run.Budget.Seconds() / float64(blocks) / (2 * (t.slice + t.settle)).Seconds()))
+	rec.Rows[0].Settings["turns"] = fmt.Sprintf("%d slices of %v each a block, the first %v after a switch not counted",
+		t.block, t.slice.Round(time.Millisecond), t.settle)
 	return nil
 }
 
@@ -110,78 +87,73 @@ func settled(means [][]float64) int {
 	return len(means)
 }
 
-// run sends one slice to a side. It is an error if nothing succeeds: then there is nothing to
-// compare.
-func (s *Side) run(ctx context.Context, plan load.Plan, rate float64, lasts time.Duration, seed uint64) (*load.Result, error) {
-	plan.Lines, plan.Seed = s.pool.Lines, seed
-	plan.Pacer = load.Constant{Rate: rate, For: lasts}
-	r, err := load.Run(ctx, plan)
-	if err := cmp.Or(err, context.Cause(ctx)); err != nil {
-		return nil, err
-	}
-	if err := s.ended(); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
-	}
-	if r.Failed() == r.Done && r.Planned > 0 {
-		most := append(r.Reasons(), "none was answered")
-		return nil, fmt.Errorf("%s: all %d requests of a slice failed: %s", s.Name, r.Planned, most[0])
-	}
-	return r, nil
-}
-
-// Run measures pairs of slices until the record has as many seconds as its header asks for. Both
-// sides of a pair have the same arrivals, in random order. It adds each pair to the record's file,
-// which it closes at the end, and calls told.
-func (s *Sides) Run(ctx context.Context, plan load.Plan, rec *Record, told func()) (err error) {
-	defer func() { err = errors.Join(err, rec.out.Close()) }()
+// Run measures blocks until the record's budget is used up. Both slices of a pair have the same
+// arrivals, and are in random order. It calls save after each block.
+func (s *Sides) Run(ctx context.Context, t *Turns, rec *record.Record, save func() error) (err error) {
 	for i := range s {
-		side := &s[i]
-		if side.last, err = side.Server.Now(ctx); err != nil {
+		if s[i].last, err = s[i].Server.Now(ctx); err != nil {
 			return err
 		}
 	}
-	for rec.PairsLeft() > 0 {
-		var pair Pair
-		seed := rec.Header.Seed + calibrationSwitches + uint64(len(rec.Pairs))
-		for _, i := range rand.Perm(2) {
-			if pair[i], err = s[i].slice(ctx, plan, &rec.Header, seed); err != nil {
-				return err
+	for rec.Run.Elapsed < rec.Run.Budget || len(rec.Blocks) < stats.MinBlocks {
+		begun := time.Now()
+		block := record.Block{Case: rec.Rows[0].Case, Number: len(rec.Blocks) + 1}
+		var both [2]counts
+		for pair := range t.block {
+			seed := rec.Run.Seed + calibrationSwitches + uint64(block.Number*t.block+pair)
+			for _, i := range rand.Perm(2) {
+				if err := s[i].slice(ctx, t, seed, &both[i]); err != nil {
+					return err
+				}
 			}
 		}
-		if err := rec.write(pair); err != nil {
+		for i := range s {
+			series, err := both[i].series(&rec.Rows[i])
+			if err != nil {
+				return err
+			}
+			block.Series = append(block.Series, series)
+		}
+		block.Elapsed = time.Since(begun)
+		rec.Blocks = append(rec.Blocks, block)
+		rec.Run.Elapsed += block.Elapsed
+		rec.Run.Complete = rec.Run.Elapsed >= rec.Run.Budget && len(rec.Blocks) >= stats.MinBlocks
+		if err := save(); err != nil {
 			return err
 		}
-		rec.Pairs = append(rec.Pairs, pair)
-		told()
 	}
 	return nil
 }
 
 // slice sends requests until the server has settled, and then those that count.
-func (s *Side) slice(ctx context.Context, plan load.Plan, h *Header, seed uint64) (out Slice, err error) {
-	before, err := s.run(ctx, plan, h.Rate, h.Settle, ^seed)
+func (s *Side) slice(ctx context.Context, t *Turns, seed uint64, sum *counts) error {
+	before, err := s.run(ctx, t, t.settle, ^seed)
 	if err != nil {
-		return out, err
+		return err
 	}
-	r, err := s.run(ctx, plan, h.Rate, h.Slice, seed)
+	r, err := s.run(ctx, t, t.slice, seed)
 	if err != nil {
-		return out, err
+		return err
 	}
 	now, err := s.Server.Now(ctx)
 	if err != nil {
-		return out, err
+		return err
 	}
-	totals := map[string]float64{
-		"late":   float64(r.Planned - r.Account.SentOnTime),
-		"errors": float64(r.Failed()),
-		"paused": float64(r.Paused),
+	if sum.totals == nil {
+		sum.totals, sum.errors = map[string]float64{}, map[string]int64{}
 	}
-	counted := float64(r.Planned) / float64(before.Planned+r.Planned)
+	sum.due += float64(r.Planned)
+	sum.latency.Add(r.Least)
+	for why, n := range r.Errors {
+		sum.errors[why] += n
+	}
+	sum.totals["late"] += float64(r.Planned - r.Account.SentOnTime)
+	sum.totals["errors"] += float64(r.Failed())
 	for name, used := range now.Since(s.last) {
-		totals[name] = used * counted
+		sum.totals[name] += used * float64(r.Planned) / float64(before.Planned+r.Planned)
 	}
 	s.last = now
-	return Slice{Due: r.Planned, Latency: r.Least, Errors: r.Errors, Totals: totals}, nil
+	return nil
 }
 
 // A Capacity is the highest rate at which a side keeps the objectives, in requests a second; 0 if it
@@ -193,13 +165,12 @@ type Capacity struct {
 
 // Search searches for the capacity of both sides as load.Search does: one try of each in turn, as
 // long as the plan lasts. told is called after each try.
-func (s *Sides) Search(ctx context.Context, plan load.Plan, objectives []load.Objective, told func(side string, t load.Try)) (found [2]Capacity, err error) {
+func (s *Sides) Search(ctx context.Context, plan load.Plan, objectives []load.Objective, told func(string, load.Try)) (found [2]Capacity, err error) {
 	both, stop := context.WithCancel(ctx)
 	defer stop()
 	var next [2]func() (load.Try, bool)
 	for i := range s {
 		next[i], _ = iter.Pull(func(yield func(load.Try) bool) {
-			plan := plan
 			plan.Lines = s[i].pool.Lines
 			best, limit, failed := load.Search(both, plan, objectives, func(t load.Try) { yield(t) })
 			found[i].Missed = limit.Missed
@@ -207,19 +178,18 @@ func (s *Sides) Search(ctx context.Context, plan load.Plan, objectives []load.Ob
 				found[i].Rate = best.Rate
 			}
 			if failed != nil {
-				err = errors.Join(err, failed)
+				err = errors.Join(err, fmt.Errorf("%s: %w", s[i].Name, failed))
 				stop()
 			}
 		})
 	}
-	for searching := true; searching; {
-		searching = false
-		for i := range s {
-			if t, more := next[i](); more {
-				told(s[i].Name, t)
-				searching = true
-			}
+	for i, ended := 0, 0; ended < len(s); i = 1 - i { // until neither has a try more
+		if t, more := next[i](); more {
+			told(s[i].Name, t)
+			ended = 0
+		} else {
+			ended++
 		}
 	}
-	return found, cmp.Or(err, ctx.Err())
+	return found, cmp.Or(err, context.Cause(ctx))
 }

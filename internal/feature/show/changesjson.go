@@ -37,21 +37,21 @@ type (
 		New *Machine `json:"new"`
 	}
 	change struct {
-		Name      string           `json:"name"`
-		Anchor    *string          `json:"anchor"`
-		Ratio     verdict.Interval `json:"ratio"`
-		P         *float64         `json:"p_holm"`
-		Seen      *float64         `json:"seen_ratio"`
-		Threshold *float64         `json:"time_threshold"`
-		Verdict   verdict.Verdict  `json:"verdict"`
-		Time      verdict.Outcome  `json:"time_outcome"`
-		Outcome   verdict.Outcome  `json:"outcome"`
-		Counts    []count          `json:"counts"`
-		Metrics   []metricChange   `json:"metrics"`
-		OldNSOp   float64          `json:"old_ns_op"`
-		NewNSOp   float64          `json:"new_ns_op"`
-		OldBlocks int              `json:"old_blocks"`
-		NewBlocks int              `json:"new_blocks"`
+		Name      string                 `json:"name"`
+		Anchor    *string                `json:"anchor"`
+		Ratio     verdict.Interval       `json:"ratio"`
+		P         *float64               `json:"p_holm"`
+		Seen      *float64               `json:"seen_ratio"`
+		Threshold *float64               `json:"time_threshold"`
+		Verdict   verdict.Verdict        `json:"verdict"`
+		Time      verdict.Outcome        `json:"time_outcome"`
+		Outcome   verdict.Outcome        `json:"outcome"`
+		Counts    []count                `json:"counts"`
+		Metrics   []verdict.MetricChange `json:"metrics"`
+		OldNSOp   float64                `json:"old_ns_op"`
+		NewNSOp   float64                `json:"new_ns_op"`
+		OldBlocks int                    `json:"old_blocks"`
+		NewBlocks int                    `json:"new_blocks"`
 	}
 	count struct {
 		Metric  string          `json:"metric"`
@@ -59,16 +59,6 @@ type (
 		Old     float64         `json:"old"`
 		New     float64         `json:"new"`
 		Outcome verdict.Outcome `json:"outcome"`
-	}
-	metricChange struct {
-		Unit    string            `json:"unit"`
-		Old     float64           `json:"old"`
-		New     float64           `json:"new"`
-		Ratio   *verdict.Interval `json:"ratio"`
-		P       float64           `json:"p_holm"`
-		Verdict verdict.Verdict   `json:"verdict"`
-		Better  string            `json:"better"`
-		Outcome verdict.Outcome   `json:"outcome"`
 	}
 )
 
@@ -88,14 +78,11 @@ func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 		row := change{
 			Name: r.New.Row.Name, Anchor: report.OrNull(r.Anchor), Ratio: r.Ratio, P: report.Finite(r.P), Seen: report.Finite(r.Seen),
 			Threshold: report.Finite(r.Threshold), Verdict: r.Verdict, Time: r.Time, Outcome: r.Outcome,
-			Counts: []count{}, Metrics: []metricChange{}, OldNSOp: r.Old.NSOp.Value, NewNSOp: r.New.NSOp.Value,
+			Counts: []count{}, Metrics: report.List(r.Metrics), OldNSOp: r.Old.NSOp.Value, NewNSOp: r.New.NSOp.Value,
 			OldBlocks: r.Old.Blocks, NewBlocks: r.New.Blocks,
 		}
 		for _, x := range r.Counts {
 			row.Counts = append(row.Counts, count(x))
-		}
-		for _, x := range r.Metrics {
-			row.Metrics = append(row.Metrics, metricChange(x))
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -148,12 +148,13 @@ func paintCell(d *report.Doc, r *verdict.Result, text string) string {
 	return Colored(d, text)
 }
 
-// Colored paints a verdict or an outcome in its colour.
+// Colored paints a verdict or an outcome in its colour. Of figures that are called higher or lower,
+// lower is better.
 func Colored(d *report.Doc, text string) string {
 	switch text {
-	case string(verdict.Faster), string(verdict.Passed):
+	case string(verdict.Faster), string(verdict.Lower), string(verdict.Passed):
 		return d.Paint(report.Green, text)
-	case string(verdict.Slower), string(verdict.Regressed):
+	case string(verdict.Slower), string(verdict.Higher), string(verdict.Regressed):
 		return d.Paint(report.Red, text)
 	case string(verdict.Inconclusive):
 		return d.Paint(report.Yellow, text)

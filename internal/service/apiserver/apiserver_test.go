@@ -146,45 +146,6 @@ func running(pid int) bool {
 	return syscall.Kill(pid, 0) == nil
 }
 
-// sleeper is a process that does nothing, in a group of its own.
-func sleeper(t *testing.T) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command("sleep", "120")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return cmd
-}
-
-// The id of a server that has ended may belong to another process since, which is left alone.
-func TestEndedIsNotKilled(t *testing.T) {
-	other, folder := sleeper(t), t.TempDir()+"/data"
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	close(ended)
-	w, err := proc.StartWatchdog(other.Process.Pid, folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &scratch{dir: folder, process: &proc.Process{PID: other.Process.Pid, Done: ended}, watchdog: w}
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
-	if !running(other.Process.Pid) {
-		t.Error("another process was killed")
-	}
-	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is there: %v", err)
-	}
-}
-
 // Data is kept in memory where there is room, on a disk if writes are to be synced to one.
 func TestParentFolder(t *testing.T) {
 	t.Setenv("TMPDIR", "/var/tmp")

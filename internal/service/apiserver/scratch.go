@@ -29,7 +29,6 @@ type scratch struct {
 	dir       string // holds everything: data, credentials and log
 	namespace string
 	process   *proc.Process
-	watchdog  *proc.Watchdog
 }
 
 // startScratch starts the server in a fresh folder and waits until it is ready.
@@ -100,7 +99,7 @@ func (s *scratch) reach() Reach {
 	return r
 }
 
-// run starts the server and its watchdog.
+// run starts the server.
 func (s *scratch) run(file string, args []string) error {
 	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -111,13 +110,12 @@ func (s *scratch) run(file string, args []string) error {
 	cmd.Dir = s.dir
 	cmd.Env = environment()
 	cmd.Stdout, cmd.Stderr = log, log
-	if s.process, err = proc.StartSession(cmd); errors.Is(err, errors.ErrUnsupported) {
+	if s.process, err = proc.StartSession(cmd, s.dir); errors.Is(err, errors.ErrUnsupported) {
 		return errors.New("running an API server needs a Unix system: name your own cluster with --kubeconfig")
 	} else if err != nil {
 		return fmt.Errorf("start %s: %w", file, err)
 	}
-	s.watchdog, err = proc.StartWatchdog(s.process.PID, s.dir)
-	return err
+	return nil
 }
 
 // environment returns our variables without those that would change the server: KUBECONFIG, feature
@@ -187,9 +185,5 @@ func (s *scratch) stop() error {
 	if s.process != nil {
 		s.process.KillGroup() // at once, as nothing is kept
 	}
-	err := os.RemoveAll(s.dir)
-	if s.watchdog != nil {
-		s.watchdog.Stop()
-	}
-	return err
+	return os.RemoveAll(s.dir)
 }

@@ -32,6 +32,8 @@ type Process struct {
 	PID  int
 	Done <-chan struct{} // closed once it has ended
 	err  error
+
+	watchdog *watchdog // of a session
 }
 
 // Err is how it ended, nil for an exit status of 0. It is to be read after Done is closed.
@@ -71,25 +73,31 @@ func Start(cmd *exec.Cmd, death syscall.Signal) (*Process, error) {
 	return p, nil
 }
 
-// StartSession is Start in a session of its own, so that a terminal's Ctrl-C does not
-// reach the program. Only Unix has sessions: elsewhere the error is [errors.ErrUnsupported].
-func StartSession(cmd *exec.Cmd) (*Process, error) {
+// StartSession is Start in a session of its own, which a terminal's Ctrl-C does not reach. Unless p
+// is nil, KillGroup ends it; if this process ends first, a watchdog does, and removes the folders.
+// Only Unix has sessions: elsewhere the error is [errors.ErrUnsupported].
+func StartSession(cmd *exec.Cmd, folders ...string) (p *Process, err error) {
 	if err := ownSession(cmd); err != nil {
 		return nil, err
 	}
-	return Start(cmd, syscall.SIGKILL)
+	if p, err = Start(cmd, syscall.SIGKILL); err == nil {
+		p.watchdog, err = startWatchdog(-p.PID, folders...)
+	}
+	return p, err
 }
 
-// KillGroup kills a program that has a session or a group of its own, and whatever it
-// started, and waits for its end.
+// KillGroup kills a program that has a session of its own, and whatever it started, waits for its
+// end, and removes the session's folders.
 func (p *Process) KillGroup() {
 	select {
 	case <-p.Done: // perhaps long ago: its id may belong to another process now
-		return
 	default:
+		_ = killGroup(p.PID, syscall.SIGKILL)
+		<-p.Done
 	}
-	_ = killGroup(p.PID, syscall.SIGKILL)
-	<-p.Done
+	if p.watchdog != nil {
+		p.watchdog.stop()
+	}
 }
 
 // EndWithParent ends this process when its parent is gone, whatever else it is doing. On

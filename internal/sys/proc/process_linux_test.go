@@ -74,41 +74,58 @@ func hasEnded(pid int) bool {
 	return false
 }
 
-// A watchdog that is told that its process has ended removes the folders and kills nothing; one
-// whose input ends kills too.
-func TestWatchdog(t *testing.T) {
+// The end of a session removes its folders. If this process ends first, the watchdog kills the
+// session too.
+func TestSession(t *testing.T) {
 	for _, told := range []bool{true, false} {
-		p, err := StartSession(exec.Command("sleep", "600"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		folder := filepath.Join(t.TempDir(), "data")
 		if err := os.Mkdir(folder, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		w, err := StartWatchdog(p.PID, folder)
+		p, err := StartSession(exec.Command("sleep", "600"), folder)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if told {
-			w.Stop()
-			if err := syscall.Kill(p.PID, 0); err != nil {
-				t.Errorf("the process is gone: %v", err)
-			}
 			p.KillGroup()
 		} else {
-			_ = w.input.Close()
-			_ = w.cmd.Wait()
+			_ = p.watchdog.input.Close()
+			_ = p.watchdog.cmd.Wait()
 		}
 		select {
 		case <-p.Done:
 		case <-time.After(30 * time.Second):
 			t.Errorf("told %v: the process is still there", told)
-			p.KillGroup()
 		}
+		p.KillGroup() // again
 		if _, err := os.Stat(folder); !os.IsNotExist(err) {
 			t.Errorf("told %v: the folder is still there: %v", told, err)
 		}
+	}
+}
+
+// The id of a program that has ended may belong to another process since, which is left alone.
+func TestEndedIsNotKilled(t *testing.T) {
+	other, err := StartSession(exec.Command("sleep", "600"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.KillGroup()
+	folder, ended := filepath.Join(t.TempDir(), "data"), make(chan struct{})
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	close(ended)
+	p := &Process{PID: other.PID, Done: ended}
+	if p.watchdog, err = startWatchdog(-p.PID, folder); err != nil {
+		t.Fatal(err)
+	}
+	p.KillGroup()
+	if err := syscall.Kill(other.PID, 0); err != nil {
+		t.Errorf("another process is gone: %v", err)
+	}
+	if _, err := os.Stat(folder); !os.IsNotExist(err) {
+		t.Errorf("the folder is still there: %v", err)
 	}
 }
 

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Watchdog is a process that cleans up after this one has ended.
-type Watchdog struct {
+// watchdog is a process that cleans up after this one has ended.
+type watchdog struct {
 	cmd   *exec.Cmd
 	input io.WriteCloser
 }
 
-// StartWatchdog starts a process that kills the process pid and removes the folders when this
+// startWatchdog starts a process that kills the process pid and removes the folders when this
 // process is gone, for any reason: its standard input ends then. It has a session of its own, which
 // a terminal's Ctrl-C does not reach. It needs a Unix system.
-func StartWatchdog(pid int, folders ...string) (*Watchdog, error) {
+func startWatchdog(pid int, folders ...string) (*watchdog, error) {
 	const script = `pid=$1; shift; read -r x || kill -KILL "$pid" 2>/dev/null; rm -rf "$@"`
 	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "postage-watchdog", strconv.Itoa(pid)}, folders...)...)
 	cmd.Dir = "/"
@@ -31,11 +31,11 @@ func StartWatchdog(pid int, folders ...string) (*Watchdog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the watchdog: %w", err)
 	}
-	return &Watchdog{cmd, input}, nil
+	return &watchdog{cmd, input}, nil
 }
 
-// Stop tells the watchdog that its process has ended, and waits until the folders are removed.
-func (w *Watchdog) Stop() {
+// stop tells the watchdog that its process has ended, and waits until the folders are removed.
+func (w *watchdog) stop() {
 	_, _ = io.WriteString(w.input, "ended\n") // there is nothing to kill
 	_ = w.input.Close()
 	late := time.AfterFunc(10*time.Second, func() { _ = w.cmd.Process.Kill() })

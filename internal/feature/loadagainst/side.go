@@ -17,13 +17,57 @@ import (
 	"postage/load"
 )
 
+// A Side is one of the two servers.
+type Side struct {
+	Name   string
+	Target *load.Target
+	Server load.Server
+
+	pool *load.Pool
+	last load.ServerFigures // when they were read last
+
+	// The server that Serve has started, if it has.
+	process *proc.Process
+	source  *build.Source // nil for the working tree
+}
+
+// Sides are the old server and the new one.
+type Sides [2]Side
+
+// Open makes connections to both.
+func (s *Sides) Open(ctx context.Context) (err error) {
+	for i := range s {
+		if s[i].pool, err = load.Open(ctx, s[i].Target); err != nil {
+			return fmt.Errorf("%s: %w", s[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// Close ends the connections, and the servers that were started, with all that these have started.
+func (s *Sides) Close() (err error) {
+	for i := range s {
+		side := &s[i]
+		if side.pool != nil {
+			err = errors.Join(err, side.pool.Close())
+		}
+		if side.process != nil {
+			side.process.KillGroup()
+		}
+		if side.source != nil {
+			err = errors.Join(err, side.source.Close())
+		}
+	}
+	return err
+}
+
 // startWithin is how long a server may take until it listens; `go run` builds it first.
 const startWithin = 5 * time.Minute
 
 // Serve starts the side's server in a revision's code, or for "" in the working tree's, by a shell's
 // command, with an address of 127.0.0.1 in place of each {addr}. It waits until something listens
-// there.
-func (s *Side) Serve(ctx context.Context, command, revision string) (addr string, err error) {
+// there. fail, which ends ctx, is told if the server ends.
+func (s *Side) Serve(ctx context.Context, fail context.CancelCauseFunc, command, revision string) (addr string, err error) {
 	if !strings.Contains(command, "{addr}") {
 		return "", fmt.Errorf("%q has no {addr} for the server's address", command)
 	}
@@ -33,8 +77,8 @@ func (s *Side) Serve(ctx context.Context, command, revision string) (addr string
 	}
 	addr = fmt.Sprintf("127.0.0.1:%d", port)
 	cmd := exec.Command("sh", "-c", strings.ReplaceAll(command, "{addr}", addr))
-	cmd.Stdout, cmd.Stderr = &s.said, &s.said
-	s.Name = cmp.Or(revision, "the working tree")
+	said := &proc.Output{}
+	cmd.Stdout, cmd.Stderr = said, said
 	if revision != "" {
 		if s.source, err = build.Revision(ctx, ".", revision); err != nil {
 			return "", err
@@ -47,53 +91,37 @@ func (s *Side) Serve(ctx context.Context, command, revision string) (addr string
 		return "", err
 	}
 	s.Server.PID = s.process.PID // the shell, which has the server as its child
-	if s.guard, err = proc.StartWatchdog(-s.Server.PID); err != nil {
-		return "", err
-	}
-	late := time.Now().Add(startWithin)
-	for {
-		conn, refused := net.DialTimeout("tcp", addr, time.Second)
-		if refused == nil {
-			conn.Close()
-		}
-		if err := cmp.Or(s.ended(), context.Cause(ctx)); err != nil {
-			return "", err
-		}
-		if refused == nil {
-			return addr, nil
-		}
-		if time.Now().After(late) {
-			return "", fmt.Errorf("nothing listens on %s after %v: the server said\n%s", addr, startWithin, &s.said)
+	go func() {
+		<-s.process.Done
+		fail(fmt.Errorf("%s: the server has ended (%v): it said\n%s", s.Name, s.process.Err(), said))
+	}()
+	late := time.AfterFunc(startWithin, func() {
+		fail(fmt.Errorf("nothing listens on %s after %v: the server said\n%s", addr, startWithin, said))
+	})
+	defer late.Stop()
+	for ctx.Err() == nil {
+		if conn, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
+			return addr, conn.Close()
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+	return "", context.Cause(ctx)
 }
 
-// ended returns how the server has ended, and what it has said; nil while it runs.
-func (s *Side) ended() error {
-	if s.process == nil {
-		return nil
+// run sends requests to a side. It is an error if none succeeds: then there is nothing to compare.
+func (s *Side) run(ctx context.Context, t *Turns, lasts time.Duration, seed uint64) (*load.Result, error) {
+	plan := t.Plan
+	plan.Lines, plan.Seed = s.pool.Lines, seed
+	plan.Pacer = load.Constant{Rate: t.Rate, For: lasts}
+	r, err := load.Run(ctx, plan)
+	if err := cmp.Or(err, context.Cause(ctx)); err != nil {
+		return nil, err
 	}
-	select {
-	case <-s.process.Done:
-		return fmt.Errorf("the server has ended (%v): it said\n%s", s.process.Err(), &s.said)
-	default:
-		return nil
+	if r.Failed() == r.Done && r.Planned > 0 {
+		most := append(r.Reasons(), "none was answered")
+		return nil, fmt.Errorf("%s: all %d requests of a slice failed: %s", s.Name, r.Planned, most[0])
 	}
-}
-
-// end ends the server that was started, with all that it has started itself.
-func (s *Side) end() error {
-	if s.process != nil {
-		s.process.KillGroup()
-	}
-	if s.guard != nil {
-		s.guard.Stop()
-	}
-	if s.source != nil {
-		return s.source.Close()
-	}
-	return nil
+	return r, nil
 }
 
 // comparedAnswers is how many requests are sent to each side to compare their answers.
