@@ -141,7 +141,6 @@ func (r *run) measure(ctx context.Context) error {
 		all, byTurns[&cs.turns] = append(all, &cs.turns), cs
 	}
 	for {
-		foresee(all)
 		r.shed(all, byTurns)
 		now, rounds := next(all, time.Until(r.end))
 		if now == nil {
@@ -183,7 +182,7 @@ func (r *run) shed(all []*turns, byTurns map[*turns]*runCase) {
 			}
 		}
 		most.rows = len(r.live(cs))
-		r.tell("blocks take longer here than the budget allows: %s is left out", dropped.Row())
+		r.observe(cs, Status{Note: fmt.Sprintf("blocks take longer here than the budget allows: %s is left out", dropped.Row())})
 	}
 }
 
@@ -199,13 +198,6 @@ func leastMissed(live []Entry, seen *verdict.CaseResult) *Entry {
 		}
 	}
 	return nil
-}
-
-// tell gives the observer a note for the user.
-func (r *run) tell(format string, a ...any) {
-	if r.conductor.Observe != nil {
-		r.conductor.Observe(Status{Note: fmt.Sprintf(format, a...)})
-	}
 }
 
 // finish marks rows without figures.

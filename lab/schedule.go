@@ -18,7 +18,6 @@ type turns struct {
 	done      bool
 	// What past blocks took, a row: one round, and everything else that every block does.
 	round, fixed []time.Duration
-	slower       float64 // how many times longer than estimated other cases' blocks took, 0 if unknown
 }
 
 // took keeps how long a block of so many rows took: one round, and everything else that every block
@@ -51,7 +50,7 @@ func (t *turns) scaled(rounds int) int {
 func (t *turns) takes(rounds int) time.Duration {
 	rounds = t.scaled(rounds)
 	if len(t.round) == 0 {
-		return time.Duration(max(1, t.slower) * float64(estimated(t.rows, t.batch, rounds)))
+		return estimated(t.rows, t.batch, rounds)
 	}
 	return time.Duration(t.rows) * (lower(t.fixed) + time.Duration(rounds)*lower(t.round))
 }
@@ -59,24 +58,6 @@ func (t *turns) takes(rounds int) time.Duration {
 // lower is the lower median: a block that met a hang does not make the next one long.
 func lower(times []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(times))[(len(times)-1)/2]
-}
-
-// foresee sets how much slower than estimated cases without a block are: as much as the fastest of
-// the measured cases. It takes two measured cases, as a single one may be slow by itself.
-func foresee(cases []*turns) {
-	measured, slower := 0, math.Inf(1)
-	for _, t := range cases {
-		if len(t.round) > 0 {
-			measured++
-			slower = min(slower, float64(t.takes(DefaultRounds))/float64(max(1, estimated(t.rows, t.batch, DefaultRounds))))
-		}
-	}
-	if measured < 2 {
-		return
-	}
-	for _, t := range cases {
-		t.slower = slower
-	}
 }
 
 // missing is how long it takes to give every case so many blocks.

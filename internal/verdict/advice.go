@@ -83,7 +83,7 @@ func (c *CaseResult) cheapest(ways []*Result) float64 {
 			values[i][p.numbers[j]] = v
 		}
 	}
-	n := len(c.BlockValues(ways[0], c.Baseline))
+	n := len(c.pair(ways[0].Row, c.Baseline.Row).series)
 	if n < 2 {
 		return math.NaN()
 	}

@@ -32,12 +32,6 @@ type CaseResult struct {
 	blocks []*record.Block
 }
 
-// BlockValues are the logarithms of a row's cost, or wall time, as a multiple of another row's.
-// There is one for each block that has both rows.
-func (c *CaseResult) BlockValues(r, base *Result) []float64 {
-	return c.pair(r.Row, base.Row).values()
-}
-
 // Result is the figures of a row. Without proof there are none: all pointers are nil.
 type Result struct {
 	Row    *record.Row

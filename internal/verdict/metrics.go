@@ -36,48 +36,53 @@ type MetricChange struct {
 	Outcome Outcome `json:"outcome"` // NotGated where no threshold names the unit
 }
 
-// gated is the outcome of the figure under a threshold: of its ratio, or where there is none of its
-// difference.
+// change is by how much the logarithm of the figure rose, or where there is no ratio the figure. A
+// figure that is not counted in blocks, and is the same, did not change.
+func (m *MetricChange) change() Interval {
+	switch {
+	case m.Ratio != nil:
+		return m.Ratio.Each(math.Log)
+	case m.Difference != nil:
+		return *m.Difference
+	case m.Old == m.New:
+		return Interval{}
+	}
+	return Interval{math.NaN(), math.Inf(-1), math.Inf(1)}
+}
+
+// gated is the outcome of the figure under a threshold.
 func (m *MetricChange) gated(limit float64) Outcome {
-	worse, most := m.Ratio, 1+limit
-	if worse == nil {
-		worse, most = m.Difference, limit
+	worse := m.change()
+	if m.Ratio != nil {
+		limit = math.Log1p(limit)
+	}
+	if m.Better == string(Higher) {
+		worse = Interval{-worse.Value, -worse.High, -worse.Low}
 	}
 	switch {
 	case m.Better == "":
 		return Inconclusive
-	case worse == nil && m.Old == m.New:
-		return Passed
-	case worse == nil:
-		return Inconclusive
-	case m.Better == string(Higher) && m.Ratio != nil:
-		worse = &Interval{Value: 1 / worse.Value, Low: 1 / worse.High, High: 1 / worse.Low}
-	case m.Better == string(Higher):
-		worse = &Interval{Value: -worse.Value, Low: -worse.High, High: -worse.Low}
-	}
-	switch {
-	case m.P <= familyLevel && worse.Value > most:
+	case m.P <= familyLevel && worse.Value > limit:
 		return Regressed
-	case worse.High <= most:
+	case worse.High <= limit:
 		return Passed
 	}
 	return Inconclusive
 }
 
-// decide gives the verdict of the ratio, or where there is none of the difference.
+// decide gives the verdict of the change.
 func (m *MetricChange) decide(margin float64) Verdict {
-	v := Undecided
-	switch d := m.Difference; {
-	case m.Ratio != nil:
-		v = Decide(*m.Ratio, margin)
-	case d == nil && m.Old == m.New, d != nil && *d == (Interval{}):
-		v = Same
-	case d != nil:
-		v = Decide(d.Each(math.Exp), 0)
+	change := m.change()
+	if m.Ratio == nil {
+		margin = 0
 	}
-	words := map[Verdict]Verdict{Slower: Higher, Faster: Lower, Same: Same, Undecided: Undecided}
-	if v == Same || m.P <= familyLevel {
-		return words[v]
+	switch v := Decide(change.Each(math.Exp), margin); {
+	case v == Same, change == (Interval{}):
+		return Same
+	case m.P <= familyLevel && v == Slower:
+		return Higher
+	case m.P <= familyLevel && v == Faster:
+		return Lower
 	}
 	return Undecided
 }
@@ -103,11 +108,10 @@ func (c *Changes) compareMetrics(cases map[string]*CaseResult) {
 			all, p = append(all, m), append(p, m.P)
 		}
 	}
-	margin := Margin(c.New.Run.Precision)
 	for i, adjusted := range stats.Holm(p) {
 		m := all[i]
 		m.P = adjusted
-		m.Verdict = m.decide(margin)
+		m.Verdict = m.decide(Margin(c.New.Run.Precision))
 		if limit, named := c.Limits.Metrics[m.Unit]; named {
 			m.Outcome = m.gated(limit)
 		}

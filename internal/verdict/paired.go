@@ -28,9 +28,8 @@ func IsSame(rec *record.Record) bool {
 // ComparePaired compares the rows of a run with their old versions, which took turns with them in
 // the same run.
 //
-//  1. A row's cost is compared by the values of its blocks, new against old (see
-//     [CaseResult.BlockValues]); its wall time where it waits for a server, or waits more than the
-//     old one.
+//  1. A row's cost is compared by the values of its blocks, new against old; its wall time where it
+//     waits for a server, or waits more than the old one.
 //  2. Blocks with the same function layout are one value. [stats.Moderated] tests all rows. Blocks
 //     vary at least as much as the spread of their rounds makes them.
 //  3. A row regressed if its p-value after Holm over all rows is at most 2% (1% on the slower side),

@@ -10,11 +10,11 @@ import (
 )
 
 // Recipe says which budget would give the rows of an inconclusive run enough time. It is "" for any
-// other outcome.
+// other outcome, and where blocks have no rounds.
 func (c *Changes) Recipe() string {
 	timed := *c
-	timed.Lost = false                                                         // more time does not help
-	if !c.Paired || c.New.Run.Rounds == 0 || timed.Outcome() != Inconclusive { // no rounds: no budget
+	timed.Lost = false // more time does not help
+	if !c.Paired || c.New.Run.Rounds == 0 || timed.Outcome() != Inconclusive {
 		return ""
 	}
 	all := len(c.Rows) + c.Untimed

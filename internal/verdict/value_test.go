@@ -44,8 +44,8 @@ func TestBlockValuesAreOfSums(t *testing.T) {
 		{Row: "C/a=2", WallNS: []int64{1, 1}, CPUNS: []int64{50, 350}, Bytes: []int64{0, 0}, Allocs: []int64{0, 0}},  // 40
 	}}}}
 	c := verdict.AnalyzeCase(rec, "C")
-	if v := c.BlockValues(c.Of("a=2"), c.Baseline); len(v) != 1 || !near(v[0], math.Ln2) {
-		t.Errorf("twice as dear: %v, want ln 2", v)
+	if ratio, ok := c.RatioOf(c.Of("a=2"), c.Baseline); !ok || !near(ratio.Value, 2) {
+		t.Errorf("twice as dear: %v, want 2", ratio)
 	}
 }
 
