@@ -68,7 +68,7 @@ func pacedRun(t *testing.T, budget time.Duration, start func(process int) paced)
 // the user is told. The others have an interval.
 func TestRowsThereIsNoTimeFor(t *testing.T) {
 	// Four blocks of eight rows, whose batches take seven times as long as asked, take longer.
-	rec, told := pacedRun(t, 10*thought, func(int) paced { return paced{open: 100 * time.Millisecond, perOp: float64(7 * batchTarget)} })
+	rec, told := pacedRun(t, 9*thought, func(int) paced { return paced{open: 100 * time.Millisecond, perOp: float64(7 * batchTarget)} })
 	var lost []string
 	for _, r := range verdict.Analyze(rec).Cases[0].Rows {
 		switch {
