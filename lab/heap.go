@@ -28,6 +28,7 @@ func populate(bytes int64) {
 	var m runtime.MemStats
 	percent := debug.SetGCPercent(-1)
 	live = tree(int(bytes / nodeBytes))
+	runtime.KeepAlive(live)
 	runtime.ReadMemStats(&m)
 	allocate(float64(m.HeapAlloc) * float64(percent) / 100) // see Collect
 	debug.SetGCPercent(percent)
@@ -42,10 +43,9 @@ func tree(nodes int) *node {
 	return &node{left: tree(left), right: tree(nodes - 1 - left), text: string(make([]byte, 24))}
 }
 
-// Collect allocates a part of what is allocated from one collection to the next, so that a block's
-// first batch begins anywhere in a collector's cycle. If the heap has never been as large as at the
-// end of a cycle, it is made so before, because memory takes a page fault the first time that a
-// process uses it.
+// Collect allocates a part of a collector's cycle, so that a block's first batch begins anywhere in
+// it. If the heap has never been as large as at a cycle's end, it is made so before: memory takes a
+// page fault the first time that a process uses it.
 func (w *worker) Collect(_ context.Context, part float64) error {
 	var m runtime.MemStats
 	if runtime.ReadMemStats(&m); m.NextGC == math.MaxUint64 { // GOGC=off
