@@ -340,10 +340,17 @@ func TestSearchBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.Search(t.Context(), load.Plan{Pacer: load.Constant{Rate: 40, For: 300 * time.Millisecond}}, objectives, func(string, load.Try) {})
-	if err != nil || !(found[0].Rate > 1.4*found[1].Rate) || found[1].Rate == 0 || found[0].Missed == "" {
-		t.Errorf("%+v %v", found, err)
+	plan := load.Plan{Pacer: load.Constant{Rate: 40, For: 300 * time.Millisecond}}
+	var found [2]Capacity
+	for range 3 { // the machine may stand still for a try
+		if found, err = s.Search(t.Context(), plan, objectives, func(string, load.Try) {}); err != nil {
+			t.Fatal(err)
+		}
+		if found[0].Rate > 1.4*found[1].Rate && found[1].Rate > 0 && found[0].Missed != "" {
+			return
+		}
 	}
+	t.Errorf("%+v", found)
 }
 
 // A server that is started, ends by itself or never listens leaves nothing running.
