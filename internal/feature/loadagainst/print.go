@@ -105,6 +105,9 @@ func (f *Figure) difference() string {
 		return "+" + f.number(x)
 	}
 	return report.Known(f.Difference, func(d verdict.Interval) string {
+		if d.Low == d.High {
+			return signed(d.Value)
+		}
 		return fmt.Sprintf("%s (%s to %s)", signed(d.Value), signed(d.Low), signed(d.High))
 	})
 }
