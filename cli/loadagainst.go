@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"slices"
@@ -19,7 +20,6 @@ import (
 	"postage/internal/feature/loadagainst"
 	"postage/internal/kit/report"
 	"postage/internal/sys/machine"
-	"postage/internal/verdict"
 	"postage/load"
 	"postage/record"
 )
@@ -27,11 +27,14 @@ import (
 // againstFlags are the flags of `postage load` that compare two servers.
 type againstFlags struct {
 	against, serve, out string
+	atOnce, sameAnswers bool
 	gate                loadagainst.Limits
 }
 
 func (f *againstFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.against, "against", "", "compare with the old server, in turns: its `URL`, or with --serve a revision")
+	flags.BoolVar(&f.atOnce, "at-once", false, "send half of the rate to each side all the time, in place of turns")
+	flags.BoolVar(&f.sameAnswers, "same-answers", false, "fail if the sides answer the first requests differently")
 	flags.StringVar(&f.serve, "serve", "", "start both sides by this shell `command`; {addr} is where each shall listen")
 	f.gate = loadagainst.Limits{}
 	flags.Func("gate", "fail if a figure is higher by more than this `limit`: p99:5%, errors:0; may be repeated", f.gate.Set)
@@ -42,21 +45,22 @@ func (f *againstFlags) register(flags *pflag.FlagSet) {
 func (f *loadFlags) checkAgainst(args []string) error {
 	a := &f.sides
 	if a.against == "" {
-		return refuse([]refusal{{a.serve+a.out != "" || len(a.gate) > 0, "--serve, --gate and --out compare two servers", "give --against the old one"}})
+		return refuse([]refusal{{a.serve+a.out != "" || a.atOnce || a.sameAnswers || len(a.gate) > 0, "--serve, --at-once, --same-answers, --gate and --out compare two servers", "give --against the old one"}})
 	}
 	revision := !strings.Contains(a.against, "://")
 	return refuse([]refusal{
 		{len(args) == 0, "--against needs the URL of the new side too", "such as http://localhost/orders; --serve needs its path"},
 		{revision && a.serve == "", fmt.Sprintf("--against %s is no URL", a.against), "write http:// before it; --serve starts the server of a revision"},
+		{a.serve != "" && !strings.Contains(a.serve, "{addr}"), "--serve has no {addr}", "write it where the server's address goes"},
 		{a.serve != "" && !revision, "--serve starts both sides, and --against is a URL", "give --against a revision"},
-		{f.rate.max || f.replay != "" || f.fleet.on || f.most > 0, "--against takes turns at one rate", "leave out --rate max, --replay, --max-requests and --kubernetes"},
+		{f.rate.max || f.replay != "" || f.fleet.on || f.most > 0, "--against compares at one rate", "leave out --rate max, --replay, --max-requests and --kubernetes"},
 		{f.server != "" && (strings.Count(f.server, ",") != 1 || a.serve != ""), "--server has two with --against: OLD,NEW", "leave it out with --serve"},
-		{f.slo != "" && (a.out != "" || len(a.gate) > 0), "--slo looks for the highest rate of both sides", "leave out --out and --gate"},
+		{f.slo != "" && (a.out != "" || a.atOnce || a.sameAnswers || len(a.gate) > 0), "--slo looks for the highest rate of both sides", "leave out --at-once, --same-answers, --out and --gate"},
 		{f.csv+f.hlog+f.prometheus != "" || len(f.asserts) > 0, "--csv, --hdr-log, --prometheus and --assert are about one server", "--out and --gate are about two"},
 	})
 }
 
-// compare measures two servers in turns.
+// compare measures two servers.
 func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error) {
 	var sides loadagainst.Sides
 	defer func() { err = errors.Join(err, sides.Close()) }()
@@ -66,18 +70,20 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	if err := f.openSides(cmd, fail, target, &sides); err != nil {
 		return err
 	}
-	plan := load.Plan{Poisson: f.arrivals == "poisson", Patience: f.wait}
+	turns := &loadagainst.Turns{Plan: load.Plan{Poisson: f.arrivals == "poisson", Patience: f.wait}, Rate: f.rate.rate, AtOnce: f.sides.atOnce}
 	if f.slo != "" {
-		return f.searchBoth(cmd, &sides, plan)
+		return f.searchBoth(cmd, &sides, turns.Plan)
 	}
-	rec, err := f.record(&sides)
+	rec, err := f.record(&sides, turns)
 	if err != nil {
 		return err
 	}
 	say(cmd, "calibrating the slices")
-	turns := &loadagainst.Turns{Plan: plan, Rate: f.rate.rate}
 	if err := sides.Calibrate(ctx, turns, rec); err != nil {
 		return err
+	}
+	if f.sides.sameAnswers && len(rec.Run.Warnings) > 0 {
+		return fmt.Errorf("--same-answers: %s", strings.Join(rec.Run.Warnings, "; "))
 	}
 	live := newView(cmd.ErrOrStderr())
 	failed := sides.Run(ctx, turns, rec, func() error {
@@ -93,15 +99,16 @@ func (f *loadFlags) compare(cmd *cobra.Command, target *load.Target) (err error)
 	if len(rec.Blocks) == 0 {
 		return failed
 	}
-	return errors.Join(failed, f.answer(cmd, rec, failed))
+	result, form := loadagainst.Analyze(rec, f.sides.gate), formFlags{report.Form{JSON: f.json}}
+	if err := loadagainst.Print(cmd.OutOrStdout(), result, form.form(cmd)); err != nil || failed != nil {
+		return errors.Join(failed, err)
+	}
+	return gate(cmd, result, nil)
 }
-
-// searchSlice is how long a turn of a search lasts.
-const searchSlice = time.Second
 
 // searchBoth finds the highest rate of each side that keeps the objectives.
 func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, plan load.Plan) error {
-	plan.Pacer = load.Constant{Rate: f.rate.rate, For: searchSlice}
+	plan.Pacer = load.Constant{Rate: f.rate.rate, For: time.Second} // a turn
 	found, err := sides.Search(cmd.Context(), plan, f.objectives, func(side string, t load.Try) {
 		say(cmd, "%s, %.0f/s: %s", side, t.Result.Rate, cmp.Or(t.Missed, "holds"))
 	})
@@ -117,49 +124,29 @@ func (f *loadFlags) searchBoth(cmd *cobra.Command, sides *loadagainst.Sides, pla
 	return nil
 }
 
-// answer prints the comparison, and judges it unless it has failed.
-func (f *loadFlags) answer(cmd *cobra.Command, rec *record.Record, failed error) error {
-	result, form := loadagainst.Analyze(rec, f.sides.gate), formFlags{report.Form{JSON: f.json}}
-	if err := result.Print(cmd.OutOrStdout(), form.form(cmd)); err != nil || failed != nil {
-		return err
-	}
-	for _, figure := range result.Figures {
-		if figure.Outcome != verdict.NotGated {
-			say(cmd, "--gate %s: %s: %s", figure.Name, figure.Outcome, figure.Text())
-		}
-	}
-	return gate(cmd, result.Changes, nil)
-}
-
 // openSides starts both servers, if they are to be started, and opens connections to them. fail is
 // told if one of them ends.
 func (f *loadFlags) openSides(cmd *cobra.Command, fail context.CancelCauseFunc, target *load.Target, sides *loadagainst.Sides) (err error) {
-	oldServer, newServer, _ := strings.Cut(f.server, ",")
-	urls := [2]*url.URL{target.Request.URL, target.Request.URL}
-	if f.sides.serve == "" {
-		if urls[0], err = load.ParseURL(f.sides.against); err != nil {
-			return fmt.Errorf("--against: %w", err)
-		}
-	}
-	for i, server := range []string{oldServer, newServer} {
-		side := &sides[i]
-		side.Name = urls[i].Redacted()
-		if side.Server, err = load.ParseServer(server); err != nil {
-			return fmt.Errorf("--server: %w", err)
-		}
-		if f.sides.serve != "" {
-			revision := []string{f.sides.against, ""}[i]
-			side.Name = cmp.Or(revision, "the working tree")
+	servers := strings.Split(f.server+",", ",")
+	for i, against := range []string{f.sides.against, ""} {
+		side, to := &sides[i], new(*target.Request.URL)
+		switch {
+		case f.sides.serve != "":
+			side.Name = cmp.Or(against, "the working tree")
 			say(cmd, "starting %s", side.Name)
-			addr, err := side.Serve(cmd.Context(), fail, f.sides.serve, revision)
-			if err != nil {
-				return fmt.Errorf("--serve: %w", err)
-			}
-			urls[i] = &url.URL{Scheme: urls[i].Scheme, Host: addr}
+			to.Host, err = side.Serve(cmd.Context(), fail, f.sides.serve, against)
+		case against != "":
+			to, err = load.ParseURL(against)
 		}
-		side.Target = moved(target, urls[i])
+		side.Name = cmp.Or(side.Name, to.Redacted(), "--against")
+		if err == nil {
+			err = side.Open(cmd.Context(), moved(target, to), servers[i])
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", side.Name, err)
+		}
 	}
-	return sides.Open(cmd.Context())
+	return nil
 }
 
 // moved is the target on another server. Where there is one request and the URL has a path other
@@ -179,8 +166,8 @@ func moved(t *load.Target, to *url.URL) *load.Target {
 }
 
 // record reads what --out has, to go on with it, or begins a record.
-func (f *loadFlags) record(sides *loadagainst.Sides) (*record.Record, error) {
-	rec := loadagainst.NewRecord(sides, machine.Read(200*time.Millisecond), f.rate.rate, f.duration)
+func (f *loadFlags) record(sides *loadagainst.Sides, turns *loadagainst.Turns) (*record.Record, error) {
+	rec := loadagainst.NewRecord(sides, turns, machine.Read(200*time.Millisecond), f.duration)
 	if info, err := os.Stat(f.sides.out); err != nil || info.Size() == 0 {
 		return rec, nil
 	}
@@ -197,12 +184,12 @@ func (f *loadFlags) record(sides *loadagainst.Sides) (*record.Record, error) {
 
 // showAgainst prints a comparison of two servers, or makes its page, if the record is of one.
 func showAgainst(cmd *cobra.Command, rec *record.Record, page string, form report.Form) (printed bool, err error) {
-	if len(rec.Rows) == 0 || rec.Rows[0].Stage != loadagainst.Stage {
+	if len(rec.Rows) != 2 || rec.Rows[0].Stage != loadagainst.Stage {
 		return false, nil
 	}
 	result := loadagainst.Analyze(rec, nil)
 	if page != "" {
-		return true, writeFile(page, result.HTML)
+		return true, writeFile(page, func(w io.Writer) error { return loadagainst.HTML(w, result) })
 	}
-	return true, result.Print(cmd.OutOrStdout(), form)
+	return true, loadagainst.Print(cmd.OutOrStdout(), result, form)
 }

@@ -399,7 +399,7 @@ func TestMeasuresWhatIsThere(t *testing.T) {
 				if series == nil {
 					continue // it sat out
 				}
-				h, err := series.Latencies()
+				h, err := record.Latencies(series)
 				if err != nil {
 					t.Fatal(err)
 				}

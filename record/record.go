@@ -131,7 +131,8 @@ type Series struct {
 	// Counters are the contender's own, as differences over the batch.
 	Counters map[string][]float64 `json:"counters,omitempty"`
 	// Latency is the distribution of the latency of the batches' operations, in
-	// nanoseconds: a base64 HDR histogram (V2, compressed). Empty where it is not kept.
+	// nanoseconds: base64 HDR histograms (V2, compressed), with a space between those of the slices
+	// of a load. Empty where it is not kept.
 	Latency string `json:"latency,omitempty"`
 	// Collections are the garbage collections that each batch began, nil in older records.
 	Collections []int64 `json:"collections,omitempty"`
@@ -242,21 +243,28 @@ func (s *Series) CostPerOp(n int) float64 {
 	return sum / float64(len(times)) / float64(n)
 }
 
-// Latencies is the distribution that Latency holds, nil where it is empty.
-func (s *Series) Latencies() (h *hdrhistogram.Histogram, err error) {
-	if s.Latency == "" {
-		return nil, nil
-	}
+// Latencies is the distribution of the series' latencies, nil if none keeps it.
+func Latencies(series ...*Series) (all *hdrhistogram.Histogram, err error) {
 	// The decoder trusts the lengths that it reads.
 	defer func() {
 		if p := recover(); p != nil {
-			h, err = nil, fmt.Errorf("latency is not an HDR histogram: %v", p)
+			all, err = nil, fmt.Errorf("latency is not an HDR histogram: %v", p)
 		}
 	}()
-	if h, err = hdrhistogram.Decode([]byte(s.Latency)); err != nil {
-		return nil, fmt.Errorf("latency is not an HDR histogram: %w", err)
+	for _, s := range series {
+		for text := range strings.FieldsSeq(s.Latency) {
+			h, err := hdrhistogram.Decode([]byte(text))
+			if err != nil {
+				return nil, fmt.Errorf("latency is not an HDR histogram: %w", err)
+			}
+			if all == nil {
+				all = h
+			} else {
+				all.Merge(h)
+			}
+		}
 	}
-	return h, nil
+	return all, nil
 }
 
 // AllocsPerOp is the median over the batches of the heap objects allocated, an operation, rounded
@@ -295,7 +303,7 @@ func (s *Series) check(row *Row) error {
 	if slices.Min(s.WallNS) <= 0 {
 		return errors.New("a batch's time is 0 ns or less")
 	}
-	_, err := s.Latencies()
+	_, err := Latencies(s)
 	return err
 }
 

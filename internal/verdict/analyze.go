@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"postage/internal/stats"
 	"postage/record"
 )
@@ -255,17 +253,8 @@ func (c *CaseResult) figures(row *record.Row) *Result {
 
 // latencies adds the percentiles of the row's latencies.
 func (r *Result) latencies(series []*record.Series) {
-	var all *hdrhistogram.Histogram
-	for _, s := range series {
-		if h, err := s.Latencies(); err != nil || h == nil {
-			continue
-		} else if all == nil {
-			all = h
-		} else {
-			all.Merge(h)
-		}
-	}
-	if all == nil {
+	all, err := record.Latencies(series...)
+	if err != nil || all == nil {
 		return
 	}
 	for unit, percentile := range percentiles {

@@ -35,13 +35,13 @@ func drawn(rng *rand.Rand, blocks, pairs, requests int, change func(ns float64) 
 	var s Sides
 	for i := range s {
 		s[i].Name = []string{"HEAD", "<b>the working tree"}[i]
-		s[i].Target = &load.Target{Proto: "http1", Request: load.Request{URL: &url.URL{Path: "/orders"}}}
+		s[i].target = &load.Target{Proto: "http1", Request: load.Request{URL: &url.URL{Path: "/orders"}}}
 	}
-	rec := NewRecord(&s, record.Machine{GOOS: "linux"}, 1000, time.Hour)
+	rec := NewRecord(&s, &Turns{Rate: 1000}, record.Machine{GOOS: "linux"}, time.Hour)
 	for number := range blocks {
 		var both [2]counts
 		for i := range both {
-			both[i] = counts{errors: map[string]int64{}, totals: map[string]float64{"late": 0, "errors": 0}}
+			both[i].totals = map[string]float64{"late/op": 0, "errors/op": 0}
 			both[i].latency = load.Histogram{Histogram: hdrhistogram.New(1, int64(time.Minute), 3)}
 		}
 		for range pairs {
@@ -54,29 +54,30 @@ func drawn(rng *rand.Rand, blocks, pairs, requests int, change func(ns float64) 
 						ns, ok = change(ns)
 					}
 					if !ok {
-						c.errors["status 500"]++
-						c.totals["errors"]++
+						c.totals[failed+"status_500/op"]++
+						c.totals["errors/op"]++
 					}
 					_ = c.latency.RecordValue(int64(ns))
-					c.totals["cpu"] += 20e3 * math.Exp(0.2*rng.NormFloat64())
+					c.totals[record.ServerCPU] += 20e3 * math.Exp(0.2*rng.NormFloat64())
 				}
 				c.due += float64(requests)
 			}
 		}
 		block := record.Block{Case: rec.Rows[0].Case, Number: number + 1}
 		for i := range both {
-			series, err := both[i].series(&rec.Rows[i])
+			text, err := both[i].latency.MarshalText()
 			if err != nil {
 				panic(err)
 			}
-			block.Series = append(block.Series, series)
+			both[i].slices = []string{string(text)}
+			block.Series = append(block.Series, both[i].series(rec, i))
 		}
 		rec.Blocks = append(rec.Blocks, block)
 	}
 	return rec
 }
 
-func analyzed(rec *record.Record, limits ...string) *Result {
+func analyzed(rec *record.Record, limits ...string) *verdict.Changes {
 	l := Limits{}
 	for _, text := range limits {
 		if err := l.Set(text); err != nil {
@@ -86,14 +87,14 @@ func analyzed(rec *record.Record, limits ...string) *Result {
 	return Analyze(rec, l)
 }
 
-func figure(t *testing.T, r *Result, name string) *Figure {
+func figure(t *testing.T, c *verdict.Changes, name string) *verdict.MetricChange {
 	t.Helper()
-	for i := range r.Figures {
-		if r.Figures[i].Name == name {
-			return &r.Figures[i]
+	for _, m := range figures(c) {
+		if names.Replace(m.Unit) == name {
+			return &m
 		}
 	}
-	t.Fatalf("%s is missing: %v", name, r.Warnings)
+	t.Fatalf("%s is missing: %v", name, c.Warnings)
 	return nil
 }
 
@@ -105,7 +106,7 @@ func TestEqualSides(t *testing.T) {
 	different, contained := 0, 0
 	for range runs {
 		result := analyzed(drawn(rng, 12, 3, 120, func(ns float64) (float64, bool) { return ns, true }))
-		for _, f := range result.Figures {
+		for _, f := range figures(result) {
 			if f.Verdict == verdict.Higher || f.Verdict == verdict.Lower {
 				different++
 			}
@@ -134,13 +135,13 @@ func TestChangesAreFoundByTheirFigures(t *testing.T) {
 			return ns, true
 		}, "p90 p99 mean"},
 		"all are slower": {func(ns float64) (float64, bool) { return 1.3 * ns, true }, "p50 p90 p99 mean"},
-		"0.5% fail":      {func(ns float64) (float64, bool) { return ns, rng.Float64() >= 0.005 }, "errors"},
+		"0.5% fail":      {func(ns float64) (float64, bool) { return ns, rng.Float64() >= 0.005 }, "errors status 500"},
 	} {
 		result := analyzed(drawn(rng, 12, 5, 300, test.change))
-		for _, f := range result.Figures {
-			want := strings.Contains(" "+test.figures+" ", " "+f.Name+" ")
+		for _, f := range figures(result) {
+			want := strings.Contains(" "+test.figures+" ", " "+names.Replace(f.Unit)+" ")
 			if (f.Verdict == verdict.Higher) != want || f.Verdict == verdict.Lower {
-				t.Errorf("%s: %s is %q (%s, p %.3g), want higher: %v", name, f.Name, f.Verdict, f.Text(), f.P, want)
+				t.Errorf("%s: %s is %q (%s, p %.3g), want higher: %v", name, f.Unit, f.Verdict, change(f), f.P, want)
 			}
 		}
 	}
@@ -159,10 +160,10 @@ func TestGate(t *testing.T) {
 		"p90:1%": {noisy, verdict.Inconclusive}, "allocs:0": {slower, verdict.Inconclusive},
 	} {
 		if got := analyzed(test.rec, text); got.Outcome() != test.want {
-			t.Errorf("%s: %v, want %v: %+v", text, got.Outcome(), test.want, got.Figures)
+			t.Errorf("%s: %v, want %v: %+v", text, got.Outcome(), test.want, figures(got))
 		}
 	}
-	if err := (Limits{}).Set("p42:5%"); err == nil || !strings.Contains(err.Error(), "p99, mean, late, errors") {
+	if err := (Limits{}).Set("p42:5%"); err == nil || !strings.Contains(err.Error(), "errors, late, mean, p50") {
 		t.Errorf("p42: %v", err)
 	}
 	for _, text := range []string{"p42:5%", "p99", "p99:5", "p99:-1%", "errors:x%"} {
@@ -177,7 +178,7 @@ func TestPageInBrowser(t *testing.T) {
 	ctx := reporttest.Browser(t)
 	r := analyzed(drawn(rand.New(rand.NewPCG(7, 8)), 12, 3, 120, func(ns float64) (float64, bool) { return 1.3 * ns, true }))
 	var page bytes.Buffer
-	if err := r.HTML(&page); err != nil {
+	if err := HTML(&page, r); err != nil {
 		t.Fatal(err)
 	}
 	if m := regexp.MustCompile(`(?i)(src|href|url)\s*[=(]\s*["']?(https?:)?//|<b>the|ZgotmplZ`).Find(page.Bytes()); m != nil {
@@ -220,10 +221,10 @@ func sides(t *testing.T, old, now http.HandlerFunc) *Sides {
 			t.Fatal(err)
 		}
 		target := &load.Target{Proto: "http1", Conns: 8, Streams: 1, Timeout: 5 * time.Second, Request: load.Request{URL: u}}
-		s[i] = Side{Name: fmt.Sprint(i), Target: target, Server: load.Server{PID: os.Getpid()}}
-	}
-	if err := s.Open(t.Context()); err != nil {
-		t.Fatal(err)
+		s[i].Name = fmt.Sprint(i)
+		if err := s[i].Open(t.Context(), target, fmt.Sprint(os.Getpid())); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(func() { s.Close() })
 	return &s
@@ -240,8 +241,8 @@ func TestRealServers(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 		}
 	})
-	rec := NewRecord(s, machine.Read(0), 1000, 6*time.Second)
 	turns := &Turns{Plan: load.Plan{Patience: 10 * time.Second}, Rate: 1000}
+	rec := NewRecord(s, turns, machine.Read(0), 6*time.Second)
 	if err := s.Calibrate(t.Context(), turns, rec); err != nil {
 		t.Fatal(err)
 	}
@@ -263,19 +264,22 @@ func TestRealServers(t *testing.T) {
 	if rec, err = record.Load(name); err != nil || len(rec.Blocks) != 3 || rec.Run.Complete {
 		t.Fatalf("a record that was interrupted has %d blocks: %v", len(rec.Blocks), err)
 	}
+	if of := strings.Fields(rec.Blocks[0].Series[1].Latency); len(of) != turns.block {
+		t.Errorf("a block has the latencies of %d slices, want %d", len(of), turns.block)
+	}
 	if err := s.Run(t.Context(), turns, rec, save); err != nil {
 		t.Fatal(err)
 	}
 	var before, after strings.Builder
 	result := Analyze(rec, nil)
-	if err := result.Print(&before, report.Form{Wide: true}); err != nil {
+	if err := Print(&before, result, report.Form{Wide: true}); err != nil {
 		t.Fatal(err)
 	}
 	if f := figure(t, result, "errors"); f.Verdict != verdict.Higher || f.Old != 0 || math.Abs(f.New-0.05) > 0.01 {
-		t.Errorf("errors: %q %s\n%s", f.Verdict, f.Text(), before.String())
+		t.Errorf("errors: %q %s\n%s", f.Verdict, change(*f), before.String())
 	}
 	if f := figure(t, result, "p99"); f.New < 50e6 { // how much that is above the other side's, a busy machine hides
-		t.Errorf("p99 %s\n%s", f.number(f.New), before.String())
+		t.Errorf("p99 %s\n%s", number(f.Unit, f.New), before.String())
 	}
 	if f := figure(t, result, "cpu"); f.Old <= 0 || f.New <= 0 {
 		t.Errorf("CPU time a request is %v and %v", f.Old, f.New)
@@ -284,11 +288,45 @@ func TestRealServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Analyze(again, nil).Print(&after, report.Form{Wide: true}); err != nil || after.String() != before.String() {
+	if err := Print(&after, Analyze(again, nil), report.Form{Wide: true}); err != nil || after.String() != before.String() {
 		t.Errorf("read again (%v):\n%s\nbefore:\n%s", err, after.String(), before.String())
 	}
-	if !again.Run.Complete || !strings.Contains(after.String(), "status 418: ") {
+	if !again.Run.Complete || !strings.Contains(after.String(), "status 418 ") {
 		t.Errorf("complete %v\n%s", again.Run.Complete, after.String())
+	}
+}
+
+// At once, each side has half of the rate, while the other is busy too.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	var busy, served [2]atomic.Int64
+	var together atomic.Int64
+	handler := func(i int) http.HandlerFunc {
+		return func(http.ResponseWriter, *http.Request) {
+			busy[i].Add(1)
+			time.Sleep(10 * time.Millisecond)
+			together.Add(min(1, busy[1-i].Load()))
+			busy[i].Add(-1)
+			served[i].Add(1)
+		}
+	}
+	s := sides(t, handler(0), handler(1))
+	turns := &Turns{Rate: 400, AtOnce: true}
+	rec := NewRecord(s, turns, record.Machine{}, 2*time.Second)
+	if err := s.Calibrate(t.Context(), turns, rec); err != nil {
+		t.Fatal(err)
+	}
+	served[0].Store(0)
+	if err := s.Run(t.Context(), turns, rec, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	// Each slice is in pairs, and what is not counted of it too.
+	want := float64(len(rec.Blocks)*turns.block) * turns.Rate * (turns.slice + turns.settle).Seconds()
+	if n := float64(served[0].Load()); math.Abs(n-want) > 0.05*want || together.Load() < int64(n) {
+		t.Errorf("%v requests to a side, want %v; of both, %d met the other side's", n, want, together.Load())
+	}
+	if !strings.HasSuffix(rec.Run.Patterns[1], " by http1, 400 requests a second, half to each at once") {
+		t.Error(rec.Run.Patterns[1])
 	}
 }
 
@@ -311,7 +349,7 @@ func TestSideThatFails(t *testing.T) {
 	t.Parallel()
 	s := sides(t, func(http.ResponseWriter, *http.Request) {}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	s[1].Name = "http://new/"
-	rec := NewRecord(s, record.Machine{}, 400, time.Second)
+	rec := NewRecord(s, &Turns{Rate: 400}, record.Machine{}, time.Second)
 	err := s.Calibrate(t.Context(), &Turns{Rate: 400}, rec)
 	if err == nil || !strings.Contains(err.Error(), "http://new/: all") || !strings.Contains(err.Error(), "502") {
 		t.Error(err)
@@ -362,9 +400,6 @@ func TestServe(t *testing.T) {
 		defer fail(nil)
 		_, err := s[0].Serve(ctx, fail, command, "")
 		return errors.Join(err, s.Close())
-	}
-	if err := serve(t.Context(), "sleep 1"); err == nil || !strings.Contains(err.Error(), "{addr}") {
-		t.Error(err)
 	}
 	if err := serve(t.Context(), "echo no database at {addr} >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "no database at 127.0.0.1") || !strings.Contains(err.Error(), "status 3") {
 		t.Error(err)
