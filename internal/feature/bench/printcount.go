@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"postage/internal/kit/report"
 	"postage/internal/kit/words"
@@ -22,7 +23,9 @@ func countColumns(shown []*Counted) []report.Column[*Counted] {
 	return []report.Column[*Counted]{name,
 		report.Figures("old instr/op", func(c *Counted) string { return report.Grouped(c.Old.Instructions) }),
 		report.Figures("new instr/op", func(c *Counted) string { return report.Grouped(c.New.Instructions) }),
-		report.Figures("change", func(c *Counted) string { return fmt.Sprintf("%+.2f%%", 100*(c.Ratio()-1)) }),
+		report.Figures("change", func(c *Counted) string {
+			return strings.Replace(fmt.Sprintf("%+.2f%%", 100*(c.Ratio()-1)), "-0.00%", "+0.00%", 1)
+		}),
 		spread.When(report.IfRoom),
 		report.Figures("may be", func(c *Counted) string { return fmt.Sprintf("+%.2g%%", 100*c.Tolerance) }),
 		report.Texts("outcome", func(c *Counted) string { return string(c.Outcome) }),
