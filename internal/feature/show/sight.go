@@ -28,7 +28,7 @@ func busyText(rec *record.Record) string {
 	if waited, ok := rec.Waited(); ok {
 		signs = append(signs, fmt.Sprintf("batches waited %.0f%% of their time for a processor", 100*waited))
 	}
-	return "This machine was busy: " + strings.Join(signs, ", ") + "; figures are rough."
+	return "This machine was busy: " + strings.Join(signs, ", ") + "; figures are rough, and wall times are of this company alone."
 }
 
 // sight says which differences the record could show, in the case with the narrowest intervals and
