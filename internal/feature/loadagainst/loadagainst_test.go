@@ -416,3 +416,13 @@ func TestServe(t *testing.T) {
 		t.Error("what the server had started goes on")
 	}
 }
+
+// What was interrupted early has no intervals, and says so.
+func TestTooFewBlocks(t *testing.T) {
+	t.Parallel()
+	rec := drawn(rand.New(rand.NewPCG(9, 10)), 1, 1, 350, func(ns float64) (float64, bool) { return ns, true })
+	var said strings.Builder
+	if err := Print(&said, analyzed(rec), report.Form{}); err != nil || strings.Contains(said.String(), "Inf") || strings.Count(said.String(), "(no interval)") < 5 {
+		t.Errorf("%v:\n%s", err, said.String())
+	}
+}

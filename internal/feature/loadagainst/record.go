@@ -166,7 +166,7 @@ func difference(m verdict.MetricChange) string {
 		if d.Low == d.High {
 			return signed(d.Value)
 		}
-		return fmt.Sprintf("%s (%s to %s)", signed(d.Value), signed(d.Low), signed(d.High))
+		return report.Interval(d, signed)
 	})
 }
 

@@ -52,11 +52,14 @@ func PlusMinus(i *verdict.Interval) string {
 }
 
 // RatioText prints a ratio with its interval: "1.20 (1.10 to 1.30)".
-func RatioText(i verdict.Interval) string {
+func RatioText(i verdict.Interval) string { return Interval(i, Ratio) }
+
+// Interval prints an interval of numbers that text prints.
+func Interval(i verdict.Interval, text func(float64) string) string {
 	if !i.Bounded() {
-		return Ratio(i.Value) + " (no interval)"
+		return text(i.Value) + " (no interval)"
 	}
-	return fmt.Sprintf("%s (%s to %s)", Ratio(i.Value), Ratio(i.Low), Ratio(i.High))
+	return fmt.Sprintf("%s (%s to %s)", text(i.Value), text(i.Low), text(i.High))
 }
 
 // ShortRatio prints a ratio with its interval: "1.20 (1.10–1.30)".
