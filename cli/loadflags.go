@@ -104,7 +104,7 @@ var loadGroups = []flagGroup{
 	{"When, and how much", "rate duration max-requests arrivals warm-up wait timeout give-up"},
 	{"Where to, and how", "proto conns streams connect-to insecure ca cert key tls-tickets cpu"},
 	{"What is a success", "expect assert slo"},
-	{"Two servers", "against serve gate out"},
+	{"Two servers", "against at-once same-answers serve gate out"},
 	{"Output", "json csv hdr-log prometheus server"},
 	{"On Kubernetes", "kubernetes workers image namespace kubeconfig host-network attach"},
 	{"This command", "help"},
