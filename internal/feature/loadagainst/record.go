@@ -104,7 +104,7 @@ func (c *counts) series(rec *record.Record, side int) record.Series {
 	return s
 }
 
-// Analyze compares the sides of a record.
+// Analyze compares the sides of a record. Its blocks get 0 for the failures that they do not have.
 func Analyze(rec *record.Record, limits Limits) *verdict.Changes {
 	for property := range rec.Rows[1].Properties {
 		unit := strings.TrimPrefix(property, record.Better)
@@ -117,7 +117,7 @@ func Analyze(rec *record.Record, limits Limits) *verdict.Changes {
 		}
 	}
 	c := verdict.ComparePaired(rec, verdict.Thresholds{Time: most, Metrics: limits})
-	c.Warnings = append(rec.Run.Warnings, c.Warnings...)
+	c.Warnings = slices.Concat(rec.Run.Warnings, c.Warnings)
 	if !rec.Run.Complete {
 		c.Warnings = append(c.Warnings, "it was interrupted: the same command with the same --out goes on")
 	}

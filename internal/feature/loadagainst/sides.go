@@ -178,7 +178,7 @@ const (
 	mostBlocks = 12 // more would leave too few requests in each for its own slowest hundredth
 
 	startWithin     = 5 * time.Minute // until a server listens; `go run` builds it first
-	comparedAnswers = 20              // requests are answered by both sides to compare that
+	comparedAnswers = 20              // so many requests are sent to both sides first, to compare the answers
 )
 
 // Turns is how the sides take turns.
@@ -226,7 +226,7 @@ func (s *Sides) Calibrate(ctx context.Context, t *Turns, rec *record.Record) (er
 	lasts := rec.Run.Budget.Seconds() / 2 // of each side
 	blocks := min(mostBlocks, max(stats.MinBlocks, int(t.Rate*lasts*0.01/leastTail)))
 	t.block = int(math.Ceil(lasts / float64(blocks) / (t.slice + t.settle).Seconds()))
-	rec.Rows[0].Settings["slices"] = fmt.Sprintf("%d slices of %.0f requests a block; the first %.0f after a switch are not counted",
+	rec.Rows[0].Settings["slices"] = fmt.Sprintf("%d slices of %.0f requests a block, each after %.0f that are not counted",
 		t.block, t.Rate*t.slice.Seconds(), t.Rate*t.settle.Seconds())
 	return nil
 }
